@@ -29,22 +29,19 @@ export const accountByToken = select(
   { one: true },
 );
 
-/** True in SQL while nobody has the token of an account to insert, not even a deleted account. */
+/** True in SQL if no account, not even a deleted one, has the token of the account to insert. */
 export const isNewToken = sql`not exists (select 1 from credentials where digest = ${p("token_digest")})
   and not exists (select 1 from accounts where token_digest = ${p("token_digest")})`;
 
 export const insertAccount = statement(insertWhere(accounts, isNewToken));
 
-/**
- * Whether there is or was an account. The row of a deleted one goes in the end, but its deletion is
- * an event, and the number of the last event stays.
- */
+/** True in SQL if there is or was an account. The row of a deleted one goes, but the number of its last event stays. */
 const had_accounts = sql`(exists (select 1 from accounts)
   or exists (select 1 from sqlite_sequence where name = 'events' and seq > 0))`;
 
 export const hadAccounts = statement(sql`select ${had_accounts}`, { gives: rowOf<[0 | 1]>() });
 
-/** Inserts an account unless there is or was one. */
+/** Inserts the first account of the store. */
 export const insertFirstAccount = statement(
   insertWhere(accounts, sql`not ${had_accounts} and ${isNewToken}`),
 );
@@ -54,8 +51,8 @@ export const updateSettings = statement(
 );
 
 /**
- * Gives a new revision to an account one of whose credentials, `old_digest`, is about to become `digest`. Guarded by
- * `id`, and that nobody has the new one, not even a deleted account.
+ * Gives the account a new revision if `old_digest` is one of its sign-ins, and no account, not even a deleted one, has
+ * `digest`, which is to replace it.
  */
 export const claimTokenReplacement = statement(
   updateSet(
@@ -68,7 +65,7 @@ export const claimTokenReplacement = statement(
   ),
 );
 
-/** Tombstone; only by a sign-in that is past its trial. */
+/** Marks the account as deleted, if the sign-in is past its trial. */
 export const deleteAccount = statement(
   updateSet(
     accounts,
@@ -77,7 +74,7 @@ export const deleteAccount = statement(
   ),
 );
 
-/** What the account made Relay send to addresses of its choice. */
+/** How often the account made Relay send something to an address of its choice. */
 export const addressUses = usesOf(
   "accounts",
   "address_uses",

@@ -1,4 +1,4 @@
-/** Requests for permission among the questions of a key (docs/interface.md §12.6). */
+/** Requests for permission among the questions of a key (§12.6). */
 
 import type { Question } from "../src/model/question.ts";
 import { ofLiveKey } from "./keys.ts";
@@ -15,27 +15,27 @@ import { p, sql } from "./sql.ts";
 import { insertWhere, type Query, qb, rowsOf, select, statement, updateSet } from "./statement.ts";
 
 /**
- * Who may call for one question: the hook of a client, its permission tool, or each of them once.
- * `used`: the client has reported the use that the person permitted.
+ * The bits of `action_calls` and `action_left`: the calls that may wait for one question, each once, and `used` when the
+ * client has reported the use that the person permitted.
  */
 export const CALLS = { hook: 1, tool: 2, used: 4 } as const;
 const BOTH = sql.raw(CALLS.hook + CALLS.tool);
 
-/** In `action_left`, numbers below this are sums of {@link CALLS}; the rest is the tag of a session of MCP. */
+/** In `action_left`, the part below this is a sum of {@link CALLS}; multiples of it are the tag of an MCP session. */
 export const TAG_UNIT = 8;
 const GONE = sql.raw(`action_left & ${TAG_UNIT - 1}`);
 
-/** Of this key, pending, and of the index `questions_action`. */
+/** Pending requests of this key, by the index `questions_action`. */
 const ofKey = sql`key_id = ${p("key_id")} and action is not null and status = 'pending'`;
 
-/** Equal, or one of the two is not said. */
+/** True in SQL if both are equal, or one is not given. */
 const agrees = <Name extends string>(member: string, name: Name) =>
   sql`coalesce(action ->> ${sql.raw(`'$.${member}'`)} = ${p(name)}, true)`;
 
 /**
- * Matches a pending question that this call may join: the other kind of call alone has asked it, since then and for
- * the same tool and input, and still waits. Session, agent, folder, host and MCP session must be equal where both
- * calls name them.
+ * Matches a pending question that this call may join: only the other kind of call has asked it, after `since` and for
+ * the same tool and input, and it still waits. Session, agent, folder, host and MCP session must be equal if both calls
+ * name them.
  */
 const matches = sql`${ofKey} and action_digest = ${p("action_digest")}
   and action_calls = ${p("other_call")} and ${GONE} = 0
@@ -44,19 +44,19 @@ const matches = sql`${ofKey} and action_digest = ${p("action_digest")}
   and ${agrees("folder", "of_folder")} and ${agrees("host", "of_host")}
   and created_at > ${p("since", questions.created_at)} and expires_at > ${p("now", questions.expires_at)}`;
 
-/** What tells requests of different agents and places apart. */
+/** The columns that tell requests of different agents and places apart. */
 const placeIn = (table: string) => {
   const members = ["session", "agent", "folder", "host"];
   const values = members.map((name) => `${table}.action ->> '$.${name}'`);
   return sql.raw([...values, `${table}.action_left`].join());
 };
 
-/** The oldest that {@link matches}; none if two of them are of different agents or places. */
+/** The oldest question that {@link matches}, unless two matching ones are of different agents or places. */
 const joinable = sql`select id from questions where ${matches} and not exists (
     select 1 from questions as twin where ${matches} and (${placeIn("twin")}) is not (${placeIn("questions")}))
   order by created_at limit 1`;
 
-/** Lets a second call wait for the question of the first; gives its id. */
+/** Lets a second call wait for the question of the first. Returns its id. */
 export const joinAction = statement(
   sql`update questions set action_calls = ${BOTH} where id = (${joinable}) and ${ofLiveKey("questions")} returning id`,
   { gives: rowsOf<[id: string]>() },
@@ -71,19 +71,19 @@ interface NewAction extends Question {
   readonly asked_in: string | null;
   readonly action_digest: string;
   readonly action_calls: number;
-  /** What {@link joinAction} takes: there must be no question for it. */
+  /** As for {@link joinAction}, which must find no question. */
   readonly other_call: number;
   readonly of_session: string | null;
   readonly of_agent: string | null;
   readonly of_folder: string | null;
   readonly of_host: string | null;
-  /** Of the session of MCP, a multiple of {@link TAG_UNIT}; 0: there is none. */
+  /** Tag of the MCP session, a multiple of {@link TAG_UNIT}; 0: none. */
   readonly of_tag: number;
   readonly since: number;
   readonly now: number;
 }
 
-/** Inserts unless the key is deleted or has its full number of pending questions, or there is one to join. */
+/** Inserts unless the key is deleted, has its full number of pending questions, or there is a question to join. */
 export const insertAction = ({ action: { text, ...action }, ...question }: NewAction) =>
   insert({
     ...OPTIONAL_FIELDS_NULL,
@@ -96,13 +96,13 @@ export const insertAction = ({ action: { text, ...action }, ...question }: NewAc
     left_at: null,
   });
 
-/** A call is gone that waited for the question. */
+/** Notes that a call no longer waits for the question. */
 export const leaveAction = statement(
   sql`update questions set action_left = action_left | ${p("call")}
     where id = ${p("id")} and ${ofKey}`,
 );
 
-/** Ends a question that no call waits for any more. */
+/** Ends a question if no call waits for it any more. */
 export const endLeftAction = statement(
   updateSet(questions, finish, sql`${stillPending} and ${GONE} = action_calls`),
 );
@@ -111,9 +111,9 @@ export const endLeftAction = statement(
 export const endAction = statement(updateSet(questions, finish, stillPending));
 
 /**
- * Notes the report of a use on the request that permitted it: one with this answer of the same
- * session, agent and tool, and input unless the digest is null, answered after `since` and not reported
- * yet. Gives its id, if there is one. `begun`: no request from before this can have been answered after `since`.
+ * Notes that the client used what a request permitted, and returns the id of that request, if there is one. It was
+ * answered after `since` and not with `deny`, has the same session, agent, tool and, unless the digest is null, input,
+ * and was not reported before. `begun`: requests from before it cannot have been answered after `since`.
  */
 export const reportUse = statement(
   sql`update questions set action_calls = action_calls | ${sql.raw(CALLS.used)} where id = (

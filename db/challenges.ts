@@ -1,4 +1,4 @@
-/** Challenges of app attestation: each is used once, by whichever process it comes back to. */
+/** Challenges of app attestation. Each can be used once, in any process. */
 
 import { pruner } from "./retention.ts";
 import { challenges } from "./schema.ts";
@@ -7,7 +7,7 @@ import { insertWhere, statement } from "./statement.ts";
 
 export const insertChallenge = statement(insertWhere(challenges, sql`true`));
 
-/** Takes the challenge away if it is there and not expired at `now` (a timestamp). */
+/** Removes the challenge if it exists and has not expired at `now` (epoch seconds). */
 export const useChallenge = statement(
   sql`delete from challenges where challenge = ${p("challenge")} and expires_at > ${p("now", challenges.expires_at)}`,
 );

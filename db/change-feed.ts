@@ -1,12 +1,12 @@
-/** The change feed of a libSQL server: says that some process committed an event. */
+/** The change feed of a libSQL server, which reports that some process committed an event. */
 
 import type { Clock } from "../src/clock.ts";
 import { proxyOptions } from "../src/loopback.ts";
 import type { Endpoint } from "./hrana.ts";
 
-/** It fires just before the commit is visible, so a second look follows. Seconds. */
+/** Seconds until a second look: the feed fires just before the commit is visible. */
 const SECOND_LOOK = 0.01;
-/** Seconds until a feed that ended is opened again, and one the server does not have. */
+/** Seconds until a feed is opened again that ended, or that the server does not have. */
 const REOPEN = { ended: 0.25, missing: 60 };
 
 export function createChangeFeed({ base, auth_token }: Endpoint, clock: Clock) {
@@ -32,7 +32,7 @@ export function createChangeFeed({ base, auth_token }: Endpoint, clock: Clock) {
           }
         }
       } catch {
-        // The end of the feed says nothing by itself; the look below finds out.
+        // The look below finds out what happened.
       }
       is_open = false;
       if (closing.signal.aborted) return;

@@ -1,4 +1,4 @@
-/** Queries on channels (docs/interface.md 19). */
+/** Queries on channels (§19). */
 
 import { LIMITS, RATES } from "../src/limits.ts";
 import { type Channel, ChannelSubject } from "../src/model/channel.ts";
@@ -33,17 +33,17 @@ const columns = {
 
 const selected = qb.select(columns).from(channels);
 type Selected = Awaited<ReturnType<typeof selected.execute>>[number];
-/** {@link of_person} leaves out what has a type of its own. */
+/** Without the webhooks of keys, whose type is not one of a channel. */
 const all = selected as unknown as Query<
   Selected & { readonly channel: { readonly type: Channel["type"] } }
 >;
 
 const liveAccount = sql`exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)`;
-/** A webhook of a key is none of the person's channels. */
+// The webhooks of keys are not channels of the person.
 const of_person = sql`key_id is null`;
 const own = sql`id = ${p("id")} and account_id = ${p("account_id")} and ${of_person}`;
 
-/** A change writes all that a channel sends: one that sends what only a newer version knows is left out. */
+/** A change writes all of `sends`, so a channel with a value of a newer version is left out. */
 const sends_known = sql`not exists (select 1 from json_each(sends) where value not in (${sql.join(
   ChannelSubject.options.map((one) => sql.raw(`'${one}'`)),
   sql`, `,
@@ -60,7 +60,7 @@ export const channelById = select(all, sql`where ${own} and ${liveAccount} and $
   one: true,
 });
 
-/** The sign-in that the channel is to belong to, if it is to belong to one. */
+/** True in SQL if `session_id` is null or a sign-in of the account. */
 const liveSession = sql`(${p("session_id")} is null or exists (select 1 from credentials
   where id = ${p("session_id")} and account_id = ${p("account_id")} and kind = 'account_token'))`;
 const full = sql.raw(LIMITS.channels_per_account);
@@ -74,10 +74,7 @@ export const insertChannel = statement(
   ),
 );
 
-/**
- * Who has the endpoint, of whatever account; and what the browser of the same sign-in had before, once
- * that is gone.
- */
+/** The channels that a new one replaces: of any account with the same endpoint, and gone ones of the same sign-in. */
 const replaced = sql`(c.endpoint_digest = ${p("endpoint_digest")}
   or (c.session_id = ${p("session_id")} and c.type = ${p("type")} and c.state = 'gone'))`;
 
@@ -88,26 +85,26 @@ export const isEndpointOfOther = statement(
   { gives: rowOf<[is_of_other: 0 | 1]>() },
 );
 
-/** Deletes the channels that a new one takes the place of, if {@link insertChannel} is then to succeed. */
+/** Deletes the channels that a new one replaces, if {@link insertChannel} will then succeed. */
 export const leaveEndpoint = statement(
   sql`delete from channels as c where ${replaced} and ${liveAccount} and ${liveSession}
     and (select count(*) from channels as c where c.account_id = ${p("account_id")} and c.key_id is null and not coalesce(${replaced}, 0)) < ${full}`,
 );
 
-/** Makes a channel a target again, if it is there. Placeholders `id`, `account_id`, `lane`, `address`, `now`. */
+/** Makes the channel a target, if it exists. */
 export const insertTarget = statement(
   sql`insert into push_targets (account_id, purpose, recipient_id, subject, lane, address, label, updated_at)
     select account_id, 'alert', id, '', ${p("lane")}, ${p("address")}, label, ${p("now", pushTargets.updated_at)} from channels where ${own}
     on conflict do nothing`,
 );
 
-/** Its target has the label too; a channel without one has nothing to change. Stands after {@link updateChannel}. */
+/** Copies the label to the target of the channel, if it has one. Goes after {@link updateChannel}. */
 export const labelTarget = statement(
   sql`update push_targets set label = (select label from channels where ${own})
     where account_id = ${p("account_id")} and purpose = 'alert' and recipient_id = ${p("id")} and subject = ''`,
 );
 
-/** Guarded by what the change was decided on. */
+/** Guarded by the revision that the change was decided on. */
 export const updateChannel = statement(
   updateSet(
     channels,
@@ -116,10 +113,10 @@ export const updateChannel = statement(
   ),
 );
 
-/** A trigger takes its target along, and what waits for it. */
+/** A trigger deletes its target and what waits for it. */
 export const deleteChannel = statement(sql`delete from channels where ${own} and ${liveAccount}`);
 
-/** Tests of the channel that a client asked for. */
+/** How often a client asked for a test of the channel. */
 export const channelTests = usesOf(
   "channels",
   "tests",
@@ -127,26 +124,23 @@ export const channelTests = usesOf(
   sql`${own} and ${liveAccount}`,
 );
 
-const outcome = sql`id = ${p("id")}`;
-
 /**
- * It took something: it works, and a webhook is confirmed by a test. `replaces`: 1 or 0, null when the
- * answer did not say.
+ * The channel accepted a notification, so it works; a test (`test`: 1) also confirms a webhook. `replaces`: 1 or 0, or
+ * null if the answer did not say.
  */
 export const channelSucceeded = statement(
   sql`update channels set state = 'ok', failures = 0, last_sent_at = ${p("now", channels.last_sent_at)},
       replaces = coalesce(${p("replaces")}, replaces),
       confirmed_at = case when ${p("test")} = 1 then coalesce(confirmed_at, ${p("now", channels.confirmed_at)}) else confirmed_at end
-    where ${outcome} and (state <> 'gone' or ${p("test")} = 1)`,
+    where id = ${p("id")} and (state <> 'gone' or ${p("test")} = 1)`,
 );
 
-/** Failed attempts in a row after which a channel with a lane is failing. */
-const FAILING_AFTER = sql.raw("3");
+/** Failed attempts in a row after which a channel other than a webhook is failing. */
+const FAILING_AFTER = sql.raw(3);
 
 /**
- * A webhook that never took a test is failing from the first attempt on; another channel once it
- * refused something (`refused`: 1), or after several failures. `hold`: milliseconds in which nothing
- * else is sent, or 0.
+ * An attempt failed. An unconfirmed webhook is failing at once; another channel if it refused the notification
+ * (`refused`: 1), or after {@link FAILING_AFTER} failures. `hold`: milliseconds in which nothing is sent, or 0.
  */
 export const channelFailed = statement(
   sql`update channels set failures = failures + 1, error_code = ${p("code")}, error_at = ${p("now", channels.error_at)},
@@ -154,14 +148,14 @@ export const channelFailed = statement(
         when type in ('webhook', 'key_webhook') then case when confirmed_at is null then 'failing' else 'ok' end
         when ${p("refused")} = 1 or failures + 1 >= ${FAILING_AFTER} then 'failing' else 'ok' end,
       held_until = case when ${p("hold")} > 0 then ${p("now", channels.held_until)} + ${p("hold")} else held_until end
-    where ${outcome}`,
+    where id = ${p("id")}`,
 );
 
-/** The receiver wants nothing more: what waits for it is missed, and {@link dropQueueOfGone} takes it. */
+/** The receiver wants no more. What waits counts as missed, and {@link dropQueueOfGone} removes it. */
 export const channelGone = statement(
   sql`update channels set state = 'gone', failures = failures + 1, missed = missed + queued,
       error_code = ${p("code")}, error_at = ${p("now", channels.error_at)}
-    where ${outcome} and state <> 'gone'`,
+    where id = ${p("id")} and state <> 'gone'`,
 );
 
 export const dropQueueOfGone = statement(

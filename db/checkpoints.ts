@@ -1,4 +1,4 @@
-/** Copies the write-ahead log of a file back into the file, off the event loop and beside the writes. */
+/** Copies the write-ahead log back into its file, off the event loop and beside the writes. */
 
 import { statSync } from "node:fs";
 import type { Clock } from "../src/clock.ts";
@@ -6,24 +6,23 @@ import { openConnection } from "./connection.ts";
 import type { ReportFault } from "./faults.ts";
 import { endsInTime, unavailable, type WriteResult } from "./store.ts";
 
-/** Statements and changed rows from one checkpoint to the next: up to some 3,000 pages of the log. */
+/** Statements and changed rows between two checkpoints: up to 3,000 pages of the log. */
 const EVERY = 1_500;
 
 /**
- * Pages of the log at which a commit makes a checkpoint itself, before it ends (SQLite's default is 1,000).
- * The log begins anew only after a checkpoint that no write ran beside, which under load is such a one: it
- * finds little left to copy.
+ * Pages of the log at which a commit makes a checkpoint itself (SQLite's default is 1,000). The log starts over only
+ * after a checkpoint without a write beside it. Under load that is one of these, which finds little left to copy.
  */
 const LOG_PAGES = 4_000;
 
-/** Seconds between tries to empty the log at the end, while another process reads or writes. */
+/** Seconds between attempts to empty the log at the end, while another process reads or writes. */
 const EMPTY_EVERY = 0.02;
 /** Seconds in which a stop tries to empty the log of a file that other processes use. */
 const EMPTYING = 1;
 
 /**
- * A checkpoint copies pages and syncs the file, which takes some 5 ms: in a commit, every write behind it
- * would wait for that. Here it has a connection of its own, in a thread of the binding.
+ * Runs checkpoints on a connection of their own, in a thread of the binding. A checkpoint copies pages and syncs the
+ * file for about 5 ms, and within a commit all later writes would wait for it.
  */
 export function createCheckpoints(path: string, clock: Clock, report: ReportFault) {
   const log = `${path}-wal`;
@@ -38,18 +37,18 @@ export function createCheckpoints(path: string, clock: Clock, report: ReportFaul
     try {
       await connection.execAsync("pragma wal_checkpoint(passive)");
     } catch {
-      // The next one tries again. What is wrong with the file or its disk shows in the commits.
+      // The next one tries again. A fault of the file or its disk shows in the commits.
     }
   };
 
   /**
-   * Copies the whole log into the file and empties it, so that the file alone is the store. Never waits for a lock: while
-   * other processes are at work it tries again for a second, and leaves the rest to the last of them.
+   * Copies the whole log into the file and empties it, so that the file alone is the store. Never waits for a lock:
+   * while other processes hold one it tries again for a second, and leaves the rest to the last of them.
    */
   const empty = async (): Promise<void> => {
     const until = clock.elapsed() + EMPTYING;
     try {
-      // First without the lock that keeps others from writing, so that little is left to do with it.
+      // First without the lock that stops other writers, so that little is left to do under it.
       await connection.execAsync("pragma wal_checkpoint(passive)");
       for (;;) {
         await connection.execAsync("pragma wal_checkpoint(truncate)");
@@ -62,10 +61,10 @@ export function createCheckpoints(path: string, clock: Clock, report: ReportFaul
   };
 
   return {
-    /** To be set on the connection that writes. */
+    /** For the connection that writes. */
     pragma: `pragma wal_autocheckpoint = ${LOG_PAGES}`,
 
-    /** Counts a commit, and starts a checkpoint if enough has changed since the last one. */
+    /** Counts a commit, and starts a checkpoint when enough has changed since the last one. */
     committed(results: readonly WriteResult[]): void {
       changed = true;
       for (const result of results) changes += 1 + result.changes;
@@ -77,8 +76,8 @@ export function createCheckpoints(path: string, clock: Clock, report: ReportFaul
     },
 
     /**
-     * Empties the log, if this process has changed the store and `may_empty`, and closes the connection, unless a
-     * checkpoint hangs: closing it then would block the process. Takes twice `STORE_SECONDS` at the most.
+     * Empties the log if this process changed the store and `may_empty`, then closes the connection, unless a
+     * checkpoint hangs: closing it would then block the process. Takes at most twice `STORE_SECONDS`.
      */
     async close({ may_empty }: { readonly may_empty: boolean }): Promise<void> {
       closed = true;

@@ -1,7 +1,4 @@
-/**
- * The oldest version that may use the store, kept in the store itself: the version line
- * (docs/interface.md 17.5).
- */
+/** The version line: the oldest version that may use the store, kept in the store (§17.5). */
 
 import { OLDEST_COMPATIBLE, VERSION } from "../src/version.ts";
 import { storeFacts } from "./schema.ts";
@@ -18,7 +15,7 @@ const line = select(
   sql`where name = 'oldest_version'`,
   { one: true },
 );
-/** Inserts the line, or moves it from `seen`; changes nothing when another process moved it. */
+/** Inserts the line, or moves it from `seen`. Changes nothing if another process moved it. */
 const moveLine = statement(
   sql`insert into store_facts (name, value) values ('oldest_version', ${p("next")})
     on conflict (name) do update set value = excluded.value where value = ${p("seen")}`,
@@ -31,7 +28,7 @@ export class OutdatedError extends Error {
 
 const isOlder = (version: string, than: string) => Bun.semver.order(version, than) < 0;
 
-/** Throws {@link OutdatedError} when `version` may not use the store any more. Reads one row. */
+/** Throws {@link OutdatedError} if `version` may no longer use the store. Reads one row. */
 export async function assertCompatible(store: Store, version = VERSION): Promise<void> {
   const [row] = await store.read(line({}));
   const oldest = row?.oldest;
@@ -39,12 +36,12 @@ export async function assertCompatible(store: Store, version = VERSION): Promise
   throw new OutdatedError(`the store needs version ${oldest} or later, and this is ${version}`);
 }
 
-/** False on a store that no version with a version line has migrated. Writes nothing. */
+/** False if no version that writes a version line has migrated the store. Writes nothing. */
 export async function hasVersionLine(store: Store): Promise<boolean> {
   return (await store.read(hasFacts({}))).length > 0;
 }
 
-/** Moves the line up to `oldest`, never down, whatever other processes do at the same time. */
+/** Moves the line up to `oldest`, and never down, also while other processes move it. */
 export async function raiseOldestVersion(store: Store, oldest = OLDEST_COMPATIBLE): Promise<void> {
   for (;;) {
     const [row] = await store.read(line({}));

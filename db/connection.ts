@@ -1,13 +1,12 @@
-/** One connection to a libSQL file, with cached statements and one guard for parameters. */
+/** A connection to a libSQL file, with cached statements and checked parameters. */
 
 import Database from "libsql";
 import AsyncDatabase from "libsql/promise";
 import { type Cell, checkArgs, type Statement, type WriteResult } from "./store.ts";
 
 /**
- * The asynchronous half of the binding runs a native connection's SQL in a thread of its own; both
- * halves keep that connection in the same field. This is not documented: the version of libsql is
- * pinned, and a test fails if it stops working.
+ * The asynchronous half of the binding runs SQL in a thread, and keeps the native connection in the same field as the
+ * synchronous half. This is undocumented: the version of libsql is pinned, and a test fails if it changes.
  */
 const { exec: execAsync } = (
   AsyncDatabase as unknown as {
@@ -15,7 +14,7 @@ const { exec: execAsync } = (
   }
 ).prototype;
 
-/** `lock_wait` is in milliseconds and blocks the event loop. */
+/** `lock_wait`: milliseconds to wait for a lock, which blocks the event loop. */
 export function openConnection(path: string, lock_wait: number) {
   const db = new Database(path, { timeout: lock_wait });
   const prepared = new Map<string, Database.Statement>();
@@ -47,7 +46,7 @@ export function openConnection(path: string, lock_wait: number) {
 
     exec: (sql: string): void => void db.exec(sql),
 
-    /** Runs it off the event loop. Until it settles, any other use of the connection blocks the loop. */
+    /** Runs off the event loop. Until it settles, any other use of the connection blocks the loop. */
     execAsync: (sql: string): Promise<void> => execAsync.call(db, sql),
 
     inTransaction: (): boolean => db.inTransaction,

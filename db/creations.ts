@@ -1,4 +1,4 @@
-/** Accounts made of late by one address: counted in the store, so that a restart forgets nothing. */
+/** Recent account creations of an address, counted in the store so that a restart forgets none. */
 
 import { isNewToken } from "./accounts.ts";
 import { accountCreations } from "./credentials-schema.ts";
@@ -18,14 +18,14 @@ const creations = statement(
   { gives: rowOf<[count: number, first_ms: number | null, last_ms: number | null]>() },
 );
 
-/** The accounts of an address, by its keyed digest, and the moments between which they count. */
+/** An address, by its keyed digest, and the period (epoch seconds) in which its accounts count. */
 export interface Lately {
   readonly origin: string;
   readonly since: number;
   readonly until: number;
 }
 
-/** How many there are, and when the first and the last was made; 0 when there is none. */
+/** The number of accounts, and when the first and the last was made (epoch seconds; 0 if there is none). */
 export async function countCreations(store: Store, window: Lately) {
   const [row] = await store.read(creations({ ...window }));
   const [count, first_ms, last_ms] = row!;
@@ -36,7 +36,7 @@ export async function countCreations(store: Store, window: Lately) {
   };
 }
 
-/** Inserts an account unless there are `limit` of its origin; the rest as in {@link Lately}. */
+/** Inserts an account if its origin made fewer than `limit` in the period of {@link Lately}. */
 export const insertAccountWithin = statement(
   insertWhere(
     accounts,
@@ -44,7 +44,7 @@ export const insertAccountWithin = statement(
   ),
 );
 
-/** Counts the account of `id` if it was made, earlier in the same batch. */
+/** Counts the account `id` if the same batch made it. */
 export const insertCreation = statement(
   insertWhere(accountCreations, sql`exists (select 1 from accounts where id = ${p("id")})`),
 );

@@ -1,4 +1,4 @@
-/** The tables of credentials, of tokens that ended, of pairing codes, and of the accounts that an address made. */
+/** The tables of credentials, ended tokens, pairing codes, and account creations by address. */
 
 import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import { CREDENTIAL_KINDS, CREDENTIAL_MAKERS } from "../src/model/caller.ts";
@@ -7,20 +7,19 @@ import { oneOf, timestamp } from "./schema.ts";
 import { sql } from "./sql.ts";
 
 /**
- * What a caller proves itself with, one row each: the sign-ins of an account and the secrets of a
- * key (docs/interface.md 4.1). The table is WITHOUT ROWID, so that a request finds its row at once.
+ * Credentials (§4.1): the sign-ins of an account, the secrets of a key, and the tokens of OAuth. The table is WITHOUT
+ * ROWID, so that a request finds its row with one search.
  *
- * Triggers (migration 0018) keep it true, whichever version writes. The tombstone of a key or an
- * account deletes its credentials. A row that is inserted in `accounts` or `keys` gets a credential
- * with its `token_digest` or `secret_digest`, which version 0.1.0 reads; a digest that is replaced
- * on either side is replaced on the other, and one that ends here ends there.
+ * Triggers (triggers.md) keep it in step with `accounts` and `keys`, whose digests version 0.1.0 reads and writes. A
+ * new account or key gets a credential, a digest replaced on one side is replaced on the other, and the tombstone of a
+ * key or account deletes its credentials.
  */
 export const credentials = sqliteTable(
   "credentials",
   {
-    /** Of the token or the secret: see `digest` in src/ids.ts. */
+    /** Digest of the token or secret, by `digest` in src/ids.ts. */
     digest: text().primaryKey(),
-    /** `ses_…` of an account, `crd_…` of a key; it stays when the digest is replaced. */
+    /** `ses_…` for an account, `crd_…` for a key. It stays when the digest is replaced. */
     id: text().notNull(),
     kind: oneOf(CREDENTIAL_KINDS).notNull(),
     account_id: text().notNull(),
@@ -32,18 +31,18 @@ export const credentials = sqliteTable(
     created_at: timestamp().notNull(),
     /** Written at most once a minute. */
     last_used_at: timestamp(),
-    /** The key's, so that authenticating a request reads this row alone. */
+    /** A copy of the key's, so that authenticating a request reads only this row. */
     last_host: text(),
     last_client: text({ mode: "json" }).$type<ClientInfo>(),
-    /** From then on it is refused; null: never. */
+    /** From when on it is refused; null: never. */
     expires_at: timestamp(),
-    /** The grant that a token of OAuth is of (db/oauth/schema.ts). */
+    /** The grant of a token of OAuth (oauth/schema.ts). */
     grant_id: text(),
-    /** When such a token got a successor. */
+    /** When a token of OAuth got a successor. */
     replaced_at: timestamp(),
-    /** Client address from which a pairing code was used; null for what was not made by a code. */
+    /** Client address from which its pairing code was used; null if it was not made by a code. */
     address: text(),
-    /** When another sign-in ended the trial of this one (docs/interface.md §4.1.6); null: it did not. */
+    /** When another sign-in ended the trial of this one (§4.1.6), if one did. */
     confirmed_at: timestamp(),
   },
   (t) => [
@@ -55,18 +54,17 @@ export const credentials = sqliteTable(
 );
 
 /**
- * Account tokens that have ended, so that a `401` can tell one of them from a token that this store has
- * never seen (docs/interface.md §4.1.7). Triggers (migration 0031) write the rows, whichever version ends
- * a token, and keep the newest 100 of each account.
+ * Account tokens that have ended, so that a `401` can tell one from a token that this store has never seen (§4.1.7).
+ * Triggers write the rows, and keep the newest 100 of each account.
  */
 export const endedTokens = sqliteTable(
   "ended_tokens",
   {
-    /** As in `credentials`. */
+    /** Digest of the token, as in `credentials`. */
     digest: text().primaryKey(),
     /** Id of the account; null once the account is deleted. */
     owner: text(),
-    /** By the store's own clock. */
+    /** By the clock of the store. */
     ended_at: timestamp().notNull(),
   },
   (t) => [
@@ -76,24 +74,24 @@ export const endedTokens = sqliteTable(
 );
 
 /**
- * Pairing codes (docs/interface.md 5.14), each as keyed digests of its two forms. Triggers (migration
- * 0021) remove the codes of a sign-in that ends or changes its token, and what an ended one claimed,
- * so that an account has no more rows than open codes and sign-ins.
+ * Pairing codes (§5.14), each as keyed digests of its two forms. When a sign-in ends or changes its token, triggers
+ * remove its open codes, and when it ends, the code that it claimed. So an account has at most one row for each open
+ * code and each sign-in.
  */
 export const pairings = sqliteTable(
   "pairings",
   {
-    /** In the order in which they were made. */
+    /** In the order of their creation. */
     seq: integer().primaryKey(),
     account_id: text().notNull(),
-    /** The sign-in that made it; null: the administrator did. */
+    /** The sign-in that made it; null if the administrator did. */
     session_id: text(),
-    /** Of the code that is typed, and of the one in the link. */
+    /** Digests of the code that is typed, and of the one in the link. */
     code_digest: text().notNull(),
     link_digest: text().notNull(),
     created_at: timestamp().notNull(),
     expires_at: timestamp().notNull(),
-    /** The sign-in that it was used for; null while it is open. */
+    /** The sign-in that used it; null while it is open. */
     claimed_by: text(),
   },
   (t) => [
@@ -104,7 +102,7 @@ export const pairings = sqliteTable(
   ],
 );
 
-/** Accounts made of late, by a keyed digest of the address: their number is limited. */
+/** Recent account creations, by a keyed digest of the address, to limit their number. */
 export const accountCreations = sqliteTable(
   "account_creations",
   {

@@ -44,7 +44,7 @@ export const touchCredential = statement(
   updateSet(credentials, ["last_used_at"], sql`digest = ${p("digest")} and ${isTouchDue}`),
 );
 
-/** A row if an account token with this digest has ended in this store (docs/interface.md §4.1.7); triggers write it. */
+/** A row if an account token with this digest has ended in this store (§4.1.7); triggers write it. */
 export const endedToken = statement(sql`select 1 from ended_tokens where digest = ${p("digest")}`, {
   gives: rowOf<[1]>(),
 });
@@ -56,7 +56,7 @@ export const pruneEndedTokens = pruner(
 );
 
 /**
- * What a ticket is checked by (docs/interface.md §19.7): the account that has both its channel and its question, and
+ * What a ticket is checked by (§19.7): the account that has both its channel and its question, and
  * when the question ended or expires.
  */
 export const ticketFacts = select(

@@ -1,4 +1,4 @@
-/** Removes the rows of deleted keys and accounts, a few at a time (docs/interface.md 5.4.6). */
+/** Removes the rows of deleted keys and accounts, a few at a time (§5.4.6). */
 
 import type { Clock } from "../src/clock.ts";
 import { p, type Sql, sql } from "./sql.ts";
@@ -22,7 +22,7 @@ const deadKey = statement(
   { gives: rowOf<[id: string]>() },
 );
 
-/** Deleted accounts, in the order of their deletion, after a given one. */
+/** Deleted accounts after a given one, in the order of their deletion. */
 const deadAccounts = statement(
   sql`select deleted_at, id from accounts where deleted_at is not null
     and (deleted_at, id) > (${p("after_ms")}, ${p("after_id")}) order by deleted_at, id limit ${p("limit")}`,
@@ -36,16 +36,16 @@ const deleteSome = (table: string, owner: "key_id" | "account_id", which: Sql = 
       select rowid from ${sql.raw(table)} where ${sql.raw(owner)} = ${p("owner")} and ${which} limit ${p("limit")})`,
   );
 
-/** A registration goes once its `end` push was sent or has expired (docs/interface.md 5.6.2(2)). */
+/** A live activity goes once its `end` notification was sent or has expired (§5.6.2(2)). */
 const ended = sql`not exists (select 1 from pushes where token = push_token and kind = 'end')`;
 
-/** What belongs to a key and to an account, besides keys and events. */
+// The rows of a key and of an account, besides keys and events.
 const OF_KEY = [
   deleteSome("live_activities", "key_id", ended),
   deleteSome("push_records", "key_id"),
   deleteSome("idempotency", "key_id"),
   deleteSome("items", "key_id"),
-  // Before the questions, whose removal would take them along: a step stays within its limit.
+  // Before the questions, whose triggers would remove them beyond the limit of a step.
   statement(
     sql`delete from question_deliveries where (question_id, target_id) in (
       select d.question_id, d.target_id from questions q join question_deliveries d on d.question_id = q.id
@@ -58,20 +58,20 @@ const OF_KEY = [
 const OF_ACCOUNT = [
   deleteSome("live_activities", "account_id", ended),
   deleteSome("push_records", "account_id"),
-  // Those with a copy of the token tell the devices of the deletion.
+  // Those with a token tell the devices of the deletion.
   deleteSome("pushes", "account_id", sql`token is null`),
   deleteSome("idempotency", "account_id"),
   deleteSome("webhook_messages", "account_id"),
   deleteSome("channels", "account_id"),
   deleteSome("open_pages", "account_id"),
-  // Before the devices, whose removal would take them along: a step stays within its limit.
+  // Before the devices, whose triggers would remove them beyond the limit of a step.
   deleteSome("push_targets", "account_id"),
   deleteSome("devices", "account_id"),
 ];
 
 const dropKey = statement(sql`delete from keys where id = ${p("id")} and deleted_at is not null`);
 
-/** The account row goes last: while it exists, the sweeper looks for rows of the account. */
+/** The account row goes last, since the sweeper looks for rows of the accounts that have one. */
 const dropAccount = statement(
   sql`delete from accounts where id = ${p("owner")} and deleted_at is not null and not exists (
     ${sql.join(
@@ -93,8 +93,8 @@ const lastEvent = statement(sql`select seq from sqlite_sequence where name = 'ev
   gives: rowOf<[seq: number]>(),
 });
 /**
- * Events of some accounts (`ids`, JSON list) in a range of numbers. The table has no index on the account,
- * since every write would pay for it: events are scanned by number.
+ * Events of the accounts `ids` (JSON list) in a range of numbers. They are scanned by number: an index on the account
+ * would slow every write.
  */
 const eventsOfAccounts = sql`select seq from events where seq > ${p("from")} and seq <= ${p("to")}
   and account_id in (select value from json_each(${p("ids")})) limit ${p("limit")}`;
@@ -108,34 +108,31 @@ const ACCOUNTS_PER_SCAN = 200;
 /** Seconds between two passes over the deleted accounts. */
 const PASS_EVERY = 0.5;
 
-/** A deleted account that has nothing left but events, deliveries in flight, and its own row. */
+/** A deleted account of which only events, deliveries under way and its own row are left. */
 interface Waiting {
-  /** No event of it has a higher number. */
+  /** Its events have no higher number. */
   readonly seq: number;
   /** When its next step may begin, by {@link Clock.elapsed}. */
   due: number;
-  /** Whether its events are deleted. */
   events_deleted: boolean;
 }
 
-/** One scan of the events, for all accounts that were due when it began. */
+/** A scan of the events for all accounts that were due when it began. */
 interface EventScan {
   readonly ids: readonly string[];
-  /** Events up to this number are scanned. */
+  /** Events up to this number have been scanned. */
   from: number;
   /** The last number to scan. */
   readonly to: number;
 }
 
 /**
- * Returns a function that makes one small step: it deletes at most `limit` rows of one deleted key or
- * account, or scans one range of events. It returns true if the next step may find work at once. The
- * tables alone say what is left to delete, so a step may be repeated after a crash, or run in two
- * processes at once.
+ * Returns a function that makes one small step: it deletes up to `limit` rows of a deleted key or account, or scans a
+ * range of events, and returns true if there may be more to do at once. The tables say what is left, so a step may be
+ * repeated after a crash, or run in two processes at once.
  *
- * The events of an account are deleted some seconds after everything else, when every process has
- * delivered them: a process that meets a gap in the numbers ends its streams (docs/interface.md 5.4.6).
- * The account row goes last.
+ * The events of an account are deleted some seconds after everything else, when every process has delivered them: a
+ * process that meets a gap in the numbers ends its streams (§5.4.6). The account row goes last.
  */
 export function createSweeper(store: Store, clock: Pick<Clock, "elapsed">) {
   const waiting = new Map<string, Waiting>();
@@ -144,7 +141,7 @@ export function createSweeper(store: Store, clock: Pick<Clock, "elapsed">) {
   let after = START;
   let next_pass = clock.elapsed();
 
-  /** Removes some rows of the owner; false when there were none. */
+  /** Removes some rows of the owner; returns false if there were none. */
   const removeSome = async (
     removals: typeof OF_KEY,
     owner: string,
@@ -166,7 +163,7 @@ export function createSweeper(store: Store, clock: Pick<Clock, "elapsed">) {
     return true;
   };
 
-  /** Deletes rows of deleted accounts that are not in `waiting` yet; true while there may be more. */
+  /** Deletes rows of deleted accounts that are not yet in `waiting`; returns true while there may be more. */
   const sweepAccounts = async (limit: number): Promise<boolean> => {
     if (after === START && clock.elapsed() < next_pass) return false;
     const rows = await store.read(deadAccounts({ ...after, limit: PAGE }));
@@ -175,14 +172,14 @@ export function createSweeper(store: Store, clock: Pick<Clock, "elapsed">) {
         if (waiting.size >= ACCOUNTS) break;
         if (await removeSome(OF_ACCOUNT, id, limit)) return true;
         const [row] = await store.read(lastEvent({}));
-        // Read before the clock: no event may seem older than it is.
+        // Read before the clock, so that no event seems older than it is.
         const due = clock.elapsed() + EVENTS_KEPT;
         waiting.set(id, { seq: row?.[0] ?? 0, due, events_deleted: false });
       }
       after = { after_ms: deleted_ms, after_id: id };
     }
     if (rows.length === PAGE && waiting.size < ACCOUNTS) return true;
-    // The next pass starts over: clocks of processes differ, so an earlier time may be added later.
+    // Start over: clocks of processes differ, so a deletion with an earlier time may come later.
     after = START;
     next_pass = clock.elapsed() + PASS_EVERY;
     return false;
@@ -200,7 +197,7 @@ export function createSweeper(store: Store, clock: Pick<Clock, "elapsed">) {
     scan = { ids: due.map(([id]) => id), from: first - 1, to };
   };
 
-  /** Scans the next range of events, and deletes up to `limit` of those found. */
+  /** Scans the next range of events, and deletes up to `limit` of those accounts. */
   const scanEvents = async (current: EventScan, limit: number): Promise<void> => {
     const to = Math.min(current.to, current.from + EVENTS_STEP);
     const values = { ids: JSON.stringify(current.ids), from: current.from, to };
@@ -216,7 +213,7 @@ export function createSweeper(store: Store, clock: Pick<Clock, "elapsed">) {
     scan = undefined;
   };
 
-  /** Deletes the row of an account that has nothing else left, and rows that a late request has added. */
+  /** Deletes the row of an account without other rows, and rows that a late request added. */
   const finish = async (limit: number): Promise<boolean> => {
     const now = clock.elapsed();
     const next = waiting

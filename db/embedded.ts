@@ -20,13 +20,13 @@ import {
 import { checkStoreFile, createStoreFile, watchStoreFile } from "./store-file.ts";
 import { createWriteQueue } from "./write-queue.ts";
 
-/** Milliseconds that the reading connection waits for a lock; it blocks the event loop, so it is short. */
+/** Milliseconds that the reading connection waits for a lock: short, since it blocks the event loop. */
 const LOCK_WAIT_MS = 5;
 
-/** Polling a file for new events costs some 4 µs. */
+/** Seconds between polls for new events; a poll takes 4 µs. */
 const POLL_EVERY = 0.01;
 
-/** Seconds of SQL on the event loop after which a group lets other work have its turn. */
+/** Seconds of SQL on the event loop after which a group yields to other work. */
 const SLICE = 0.001;
 
 /** Seconds after a read met a fault of the file during which `GET /health` says so. */
@@ -36,36 +36,36 @@ const READ_FAULT_REST = 10;
 export const pathOf = (url: string): string =>
   url.startsWith("file://") ? fileURLToPath(url) : url.slice("file:".length);
 
-/** What a statement gives that was left out. */
+/** The result of a skipped statement. */
 const NOTHING: WriteResult = { rows: [], changes: 0, row_id: 0 };
 
 /**
- * Opens the file, making it and its folder when missing, in WAL mode with synchronous FULL. Throws
+ * Opens the file in WAL mode with synchronous FULL, and creates it and its folder if they are missing. Throws
  * `RefusedStore` for a file that must not be used, before anything is written.
  *
- * Reads run on a connection of their own. A group's statements run on the writing connection on the
- * event loop, and its COMMIT, which waits for the disk, in a thread of the binding. With FULL other
- * connections see a commit only once it is synced, so what is read is durable. Checkpoints run beside both.
+ * Reads have their own connection. The statements of a group run on the writing connection, on the event loop; its
+ * COMMIT, which waits for the disk, runs in a thread of the binding. With FULL, other connections see a commit only
+ * once it is synced, so what is read is durable.
  */
 export async function openEmbedded(url: string, clock: Clock, report: ReportFault): Promise<Store> {
   const path = pathOf(url);
   await checkStoreFile(path, clock);
   createStoreFile(path);
   const reader = openConnection(path, LOCK_WAIT_MS);
-  // It never waits for a lock on the event loop: another process holds it for as long as its disk takes.
+  // Never waits for a lock: another process may hold it for as long as its disk takes.
   const writer = openConnection(path, 0);
   let closed = false;
 
-  // Two processes that start at once may both want to switch the journal: hence the retry.
+  // Two processes that start at once may both switch the journal.
   await whenFree(clock, () => writer.prepare("pragma journal_mode = wal").all());
   writer.exec("pragma synchronous = full");
   const checkpoints = createCheckpoints(path, clock, report);
   writer.exec(checkpoints.pragma);
-  // The first transaction makes the log.
+  // The first transaction creates the log.
   await whenFree(clock, () => writer.exec("begin immediate; commit"));
   const isSame = watchStoreFile(path);
   let gone = false;
-  /** After a read met a fault of the file, by {@link Clock.elapsed}. */
+  /** Set when a read fails; by {@link Clock.elapsed}. */
   let faulty_until = 0;
 
   const isGone = (): boolean => {
@@ -73,7 +73,7 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
     return gone;
   };
 
-  /** Throws once the file or its log was taken away: what is committed then is lost. */
+  /** Throws once the file or its log is gone, since later commits would be lost. */
   const assertThere = () => {
     if (isGone()) throw unavailable(new FileGone());
   };
@@ -117,7 +117,7 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
     return results;
   };
 
-  /** The usual case has no promise of a retry. */
+  /** Makes a promise only if the read has to be repeated. */
   const runRead = (statement: Statement, within: number): WriteResult | Promise<WriteResult> => {
     if (closed) throw unavailable("closed");
     try {
@@ -150,10 +150,10 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
     gone: isGone,
     isOther: () => false,
     keepTo() {
-      // The file is watched: one that takes its place is not used at all.
+      // A file is watched: one that takes its place is never used.
     },
     watch() {
-      // Nothing tells one process of another's commit to a file: the feed polls.
+      // Nothing reports another process's commit to a file: the feed polls.
     },
     pollEvery: () => POLL_EVERY,
     stats: writes.stats,
@@ -161,10 +161,10 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
     async close() {
       const drained = await writes.close();
       closed = true;
-      // A file that took the place of ours, or a log that did, is somebody else's.
+      // A file or a log that took the place of ours is not to be touched.
       await checkpoints.close({ may_empty: drained && !isGone() });
       reader.close();
-      // A connection in the middle of a commit that hangs would block the process: it goes with it.
+      // Closing a connection whose commit hangs would block the process.
       if (drained) writer.close();
     },
   };

@@ -1,4 +1,4 @@
-/** Faults of the store itself: their kinds, how often each happened, and what the log says of them. */
+/** Faults of the store: their kinds, how often each happened, and their log lines. */
 
 import type { Clock } from "../src/clock.ts";
 import { codeOf, describeError, type Log } from "../src/log.ts";
@@ -6,7 +6,7 @@ import { codeOf, describeError, type Log } from "../src/log.ts";
 /** Seconds between two log lines of one kind of fault. */
 const LOG_EVERY = 60;
 
-/** The kinds that an operator tells apart (docs/interface.md §11.4.4). */
+/** The kinds that an operator tells apart (§11.4.4). */
 const KINDS = [
   "store unavailable",
   "disk full",
@@ -33,10 +33,7 @@ export class FileGone extends Error {
   }
 }
 
-/**
- * Thrown while the server has another store than the one that this process began with: an empty one after a loss,
- * or one that lacks tables.
- */
+/** Thrown while the server has another store than at the start, such as an empty one, or one that lacks tables. */
 export class OtherStore extends Error {
   readonly code = "OTHER_STORE";
   constructor() {
@@ -44,7 +41,7 @@ export class OtherStore extends Error {
   }
 }
 
-/** The kind of a fault, by the code of the error or of what caused it. */
+/** The kind of a fault, by the code of the error or of one of its causes. */
 function faultKind(error: unknown): FaultKind {
   for (let one = error; one instanceof Error; one = one.cause) {
     const code = codeOf(one);
@@ -54,21 +51,18 @@ function faultKind(error: unknown): FaultKind {
   return "store unavailable";
 }
 
-/** Takes each fault of the store, as it happens. */
+/** Is called with each fault of the store. */
 export type ReportFault = (error: unknown) => void;
 
-/**
- * Counts the faults of each kind, and logs a kind at once when it is new and then once a minute, with
- * the number of faults since its last line.
- */
+/** Counts faults by kind. Logs the first of a kind at once, then once a minute the number since the last line. */
 export function createFaultLog({ clock, log }: { readonly clock: Clock; readonly log: Log }) {
   const totals = Object.fromEntries(KINDS.map((kind) => [kind, 0])) as Record<FaultKind, number>;
-  /** Faults that have no line yet, and the error of the newest, by kind; a kind rests a minute after its line. */
+  /** By kind, for a minute after its line: the number of faults since, and the newest error. */
   const resting = new Map<FaultKind, { count: number; last: unknown }>();
 
   const write = (kind: FaultKind, count: number, error: unknown) => {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-    // Only we throw text, and it holds no content.
+    // Only our own code throws strings, and they hold no content.
     const reason = typeof cause === "string" ? { reason: cause } : describeError(cause);
     log.error(kind, { count, ...reason });
     const own = { count: 0, last: undefined as unknown };

@@ -1,8 +1,7 @@
 /**
- * A small client of the Hrana 3 protocol over HTTP (JSON). A stream stays open on the server between
- * requests and is resumed by the baton of the last answer, which spares the server a new SQL
- * connection for each request. On lists of 50 rows this takes half the client CPU of
- * `@libsql/hrana-client`, which defines every cell as a property and validates it on the way.
+ * A small client of the Hrana 3 protocol over HTTP (JSON). A stream stays open on the server between requests and is
+ * resumed by the baton of the last answer, so the server needs no new SQL connection for each request. For lists of 50
+ * rows it takes half the client CPU of `@libsql/hrana-client`, which validates every cell.
  */
 
 import type { Clock } from "../src/clock.ts";
@@ -15,7 +14,7 @@ import { type Check, fromSteps, isFailedCheck, toSteps } from "./write-group.ts"
 /** Seconds after which an unused stream is opened anew: sqld gives it up after 10. */
 export const STREAM_IDLE = 8;
 
-/** Where the pipeline of a libSQL server is. */
+/** The address of a libSQL server. */
 export interface Endpoint {
   /** `http(s)` URL without a trailing slash. */
   readonly base: string;
@@ -32,10 +31,10 @@ export class HranaError extends Error {
   }
 }
 
-/** An answer of the server that is no result: an HTTP status other than 200. */
+/** An HTTP status other than 200. */
 export class HranaStatusError extends Error {
   readonly status: number;
-  /** True when the server refused the baton of a kept stream, so that it ran nothing. */
+  /** True if the server refused the baton of a kept stream, and so ran nothing. */
   readonly refused_baton: boolean;
   constructor(status: number, refused_baton: boolean) {
     super(`the libSQL server answered with HTTP status ${status}`);
@@ -100,8 +99,8 @@ export const createGuard = () => ({
 type StoreGuard = ReturnType<typeof createGuard>;
 
 /**
- * Reads the address out of a `http(s):`, `libsql:` or `ws(s):` URL; all are spoken over HTTP.
- * `?tls=0` makes `libsql:` plain. Throws a `TypeError` for a URL that contradicts itself.
+ * The HTTP address in a `http(s):`, `libsql:` or `ws(s):` URL. `?tls=0` turns TLS off for `libsql:`. Throws a
+ * `TypeError` for a URL that contradicts itself.
  */
 export function endpointOf(url: string, auth_token: string | undefined): Endpoint {
   const { protocol, host, port, pathname, searchParams } = new URL(url);
@@ -118,12 +117,12 @@ export function endpointOf(url: string, auth_token: string | undefined): Endpoin
 }
 
 /**
- * Opens a stream, lazily; one request at a time may use it. One that fails or that the server gave
- * up is opened again by the next request.
+ * A stream for one request at a time. It is opened by the first request, and again by the next one after it failed or
+ * the server gave it up.
  *
- * The first request of each stream begins with the proof of `guard`, in the same round trip, and does nothing
- * else on another store: it throws {@link OtherStore}. A stream leads to one process of the server, so later
- * requests need none.
+ * The first request of a stream begins with the proof of `guard`, in the same round trip. On another store it does
+ * nothing else and throws {@link OtherStore}. A stream leads to one process of the server, so later requests need no
+ * proof.
  */
 export function createHranaStream(
   { base, auth_token }: Endpoint,
@@ -132,14 +131,14 @@ export function createHranaStream(
 ) {
   const headers = {
     "content-type": "application/json",
-    // On one network compression costs the server more than it saves: a quarter of a list's CPU.
+    // Compression would cost the server a quarter of the CPU of a list, and saves little on one network.
     "accept-encoding": "identity",
     ...(auth_token !== undefined && { authorization: `Bearer ${auth_token}` }),
   };
   /** Queries of {@link Statement.only_if} that may return a row. */
   const working = new Set<string>();
   let baton: string | null = null;
-  /** The server may ask for the rest of a stream to be sent to another address. */
+  /** The server may move a stream to another address. */
   let address = base;
   let used_at = 0;
   /** True once the stream is known to lead to the right store. */
@@ -193,13 +192,13 @@ export function createHranaStream(
     return outcome;
   };
 
-  /** `repeatable`: a request whose outcome is unknown may be sent again. */
+  /** `repeatable`: the request may be sent again if its outcome is unknown. */
   const send = async (
     stepsFrom: StepsFrom,
     signal: AbortSignal,
     repeatable: boolean,
   ): Promise<BatchResult> => {
-    // The server is about to expire it; a new one costs less than to be refused.
+    // The server is about to expire the stream; a new one costs less than a refusal.
     if (clock.elapsed() - used_at > STREAM_IDLE) forget();
     const kept = baton !== null;
     try {
@@ -221,8 +220,8 @@ export function createHranaStream(
 
   return {
     /**
-     * Runs queries in one round trip, each by itself: a fault of one is its own, in its place of the
-     * result. Throws when none of them has a result.
+     * Runs queries in one round trip. The error of a query takes the place of its result. Throws if none has a
+     * result.
      */
     async read(
       statements: readonly Statement[],
@@ -244,8 +243,8 @@ export function createHranaStream(
     },
 
     /**
-     * Runs statements as one transaction in one round trip. Throws {@link HranaError} when it was
-     * rolled back; after any other error the outcome is unknown.
+     * Runs statements as one transaction in one round trip. Throws {@link HranaError} if it was rolled back. After any
+     * other error the outcome is unknown.
      */
     async write(statements: readonly Statement[], signal: AbortSignal): Promise<WriteResult[]> {
       for (let tries = 0; tries < CHECKED_TRIES; tries++) {
@@ -303,16 +302,16 @@ const WORKING_MOST = 10_000;
 /** Tries of a group with its checks; then all statements are run without them. */
 const CHECKED_TRIES = 3;
 
-/** The steps of a request, the first of which has this number. */
+/** Makes the steps of a request; the first one gets this number. */
 type StepsFrom = (first: number) => readonly Step[];
 
 const PROVEN: Condition = { type: "ok", step: 0 };
 
-/** The server answered: its stream goes on. */
+/** True if the server answered, so that the stream goes on. */
 const isAnswer = (error: unknown): boolean =>
   error instanceof HranaError || error instanceof OtherStore;
 
-/** Statements between a BEGIN and a COMMIT, or a ROLLBACK if one of them fails. */
+/** Statements between BEGIN and COMMIT, or ROLLBACK if one of them fails. */
 function transaction(statements: readonly object[], first: number): Step[] {
   const begin: Step = { stmt: { sql: "begin immediate", want_rows: false } };
   const commit = first + statements.length + 1;
@@ -327,7 +326,7 @@ function transaction(statements: readonly object[], first: number): Step[] {
   ];
 }
 
-/** Only in the transaction that the steps before have kept open: the server may roll back by itself. */
+/** The step succeeded, and the transaction is still open: the server may have rolled it back. */
 function afterStep(step: number): Condition {
   return {
     type: "and",
@@ -339,8 +338,8 @@ function afterStep(step: number): Condition {
 }
 
 /**
- * A baton is refused before anything runs: expired (`STREAM_EXPIRED`), or unknown since the server
- * was restarted. One that "has already been used" says that another request may have run.
+ * A baton is refused before anything runs if it expired (`STREAM_EXPIRED`), or is unknown after a restart of the
+ * server. After "has already been used", another request may have run.
  */
 async function statusError(response: Response, kept: boolean): Promise<HranaStatusError> {
   const { status } = response;
@@ -356,7 +355,7 @@ function toWire({ sql, args }: Pick<Statement, "sql" | "args">, want_rows: boole
   return { sql, args: args.map(toValue), want_rows };
 }
 
-/** A JavaScript number is both; an integer must arrive as one. */
+/** An integer must arrive as one, though a JavaScript number is both. */
 function toValue(cell: Cell): WireValue {
   if (cell === null) return { type: "null" };
   if (typeof cell === "string") return { type: "text", value: cell };

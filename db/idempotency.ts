@@ -1,4 +1,4 @@
-/** Queries on what each `Idempotency-Key` did (docs/interface.md 8). */
+/** Queries on what each `Idempotency-Key` did (§8). */
 
 import type { IdempotentRequest } from "../src/model/idempotency.ts";
 import { guardOf, perTable, type RowRevision } from "./outbox.ts";
@@ -8,13 +8,13 @@ import { p, sql } from "./sql.ts";
 import { insertWhere, rowOf, statement } from "./statement.ts";
 import type { Statement } from "./store.ts";
 
-/** Placeholder `id`: the digest of the body, and the id of the resource that it gave. */
+/** What the request `id` did: the digest of its body, and the id of the resource. */
 export const idempotencyRecord = statement(
   sql`select body, resource_id from idempotency where id = ${p("id")}`,
   { gives: rowOf<[body: string, resource_id: string]>() },
 );
 
-/** True in SQL unless `idempotency_id` is recorded; null stands for a request without an `Idempotency-Key`. */
+/** True in SQL unless `idempotency_id` is recorded. It is null for a request without an `Idempotency-Key`. */
 export function isFirstRequest() {
   return sql`not exists (select 1 from idempotency where id = ${p("idempotency_id")})`;
 }
@@ -30,7 +30,7 @@ interface Done {
   readonly created_at: number;
 }
 
-/** Records the request, if the row is at the revision `changed`, made earlier in the batch. */
+/** Records the request if the row has the revision `changed`, given earlier in the batch. */
 export function insertIdempotencyRecord(
   { id, body }: Pick<IdempotentRequest, "id" | "body">,
   done: Done,

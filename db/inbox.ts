@@ -1,4 +1,4 @@
-/** Queries on the inboxes of keys: their order is the order of the commits. */
+/** Queries on the inboxes of keys, whose items are in commit order. */
 
 import { eq, getTableColumns } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
@@ -31,18 +31,18 @@ type StoredItem = Omit<Item, "from" | "task" | "question"> & {
   readonly last_task: Task | null;
 };
 
-/** An item beside the task and the question that it is about, as they are now. */
+/** An item with the current task and question that it is about. */
 export interface ItemRow {
   readonly seq: number;
   readonly item: StoredItem;
-  /** Its fields are null when there is no such task. */
+  /** All fields are null if there is none; so with the question. */
   readonly task: Task | { readonly id: null };
   readonly account_id: string;
   readonly revision: string;
   readonly question: Question | { readonly id: null };
 }
 
-/** The task's row, to be marked as seen. */
+/** The row of the item's task, to be marked as seen. */
 export function taskOf({ task, account_id, revision }: ItemRow): TaskRow | null {
   return task.id === null ? null : { task, account_id, revision };
 }
@@ -55,7 +55,7 @@ const all = qb
   .leftJoin(tasks, eq(tasks.id, items.task_id))
   .leftJoin(questions, eq(questions.id, items.question_id)) as unknown as Query<ItemRow>;
 
-/** Items of a newer version are not read, so that they stay unread. */
+// Items of a newer version are not read, so they stay unread.
 const known = isKnown(items);
 
 /** Unread items of `key_id` after the position `after`, oldest first. */
@@ -65,7 +65,7 @@ export const unreadItems = select(
     and ${known} and ${ofLiveKey("items")} order by ${items.seq} limit ${p("limit")}`,
 );
 
-/** All items of `key_id`, if it is of `account_id`, before the position `before`, newest first. */
+/** The items of `key_id`, a key of `account_id`, before the position `before`, newest first. */
 export const itemPage = select(
   all,
   sql`where ${items.key_id} = ${p("key_id")} and ${items.account_id} = ${p("account_id")}
@@ -73,7 +73,7 @@ export const itemPage = select(
     order by ${items.seq} desc limit ${p("limit")}`,
 );
 
-/** The item `id`, if it is of `account_id`. */
+/** The item `id`, if it belongs to `account_id`. */
 export const itemById = select(
   all,
   sql`where ${items.id} = ${p("id")} and ${items.account_id} = ${p("account_id")} and ${ofLiveKey("items")}`,
@@ -86,20 +86,20 @@ export const itemPosition = statement(
   { gives: rowOf<[seq: number]>() },
 );
 
-/** The id of the oldest unread item of `key_id`, if it is not after the position `last`. */
+/** The id of the oldest unread item of `key_id` up to the position `last`. */
 export const oldestUnread = statement(
   sql`select id from items where key_id = ${p("key_id")} and read_at is null and seq <= ${p("last")} and ${known} order by seq limit 1`,
   { gives: rowOf<[id: string]>() },
 );
 
-/** The number of unread items of `key_id`. */
+/** The number of unread items of `key_id`, which triggers keep (triggers.md). */
 export const countUnread = statement(sql`select unread from keys where id = ${p("key_id")}`, {
   gives: rowOf<[unread: number]>(),
 });
 
 /**
- * Marks the unread items of `key_id` up to the position `last` as read. `first` is the oldest of
- * them: once another reader has taken that one, nothing happens, so each item reaches one reader.
+ * Marks the unread items of `key_id` up to the position `last` as read, unless another reader has taken `first`, the
+ * oldest of them. So each item reaches one reader.
  */
 export const markRead = statement(
   updateSet(
@@ -110,7 +110,7 @@ export const markRead = statement(
   ),
 );
 
-/** Marks one item as read, whatever is unread before it. */
+/** Marks one item as read. */
 export const markOneRead = statement(
   updateSet(
     items,
@@ -119,7 +119,7 @@ export const markOneRead = statement(
   ),
 );
 
-/** The row of a new item: unread, and what is not given is null. */
+/** A new, unread item. Missing fields are null. */
 type NewItem = Pick<Item, "id" | "key_id" | "type" | "created_at"> & {
   readonly account_id: string;
   readonly revision: string;
@@ -147,7 +147,7 @@ const insertItemAt = perTable(["tasks", "questions"], (guard) =>
   statement(insertWhere(items, guard)),
 );
 
-/** Adds an item from the account, if the row is at the revision `changed`, made earlier in the batch. */
+/** Adds an item if the row has the revision `changed`, given earlier in the batch. */
 export const insertItem = (
   item: NewItem,
   changed: RowRevision & { readonly table: keyof typeof insertItemAt },
@@ -168,9 +168,9 @@ const dropMerged = statement(
 );
 
 /**
- * Merges the unread `task.updated` items of the task into the newest one, `id`, once the key has
- * its number of unread items (docs/interface.md 5.9.3). The merged item has a new id: a reader
- * that acknowledges what it had of the older one must not acknowledge a change it never saw.
+ * Merges the unread `task.updated` items of the task into the newest one, `id`, once the key has more than
+ * `LIMITS.unread_merge` unread items (§5.9.3). The older ids go: who acknowledges one of them must not acknowledge a
+ * change that it never saw.
  */
 export function mergeTaskUpdates(item: {
   readonly id: string;
@@ -191,8 +191,8 @@ const insertMessageItem = statement(
 );
 
 /**
- * Inserts a message unless a key is deleted, the receiving one is not of the account, or has its
- * full number of unread messages from the sending one, or the request `idempotency_id` was done before.
+ * Inserts a message unless one of the keys is deleted, the receiving key is not of the account or has its full number
+ * of unread messages from the sender, or the request `idempotency_id` was done before.
  */
 export function insertMessage(
   item: NewItem & { readonly idempotency_id: string | null },
@@ -200,19 +200,19 @@ export function insertMessage(
   return insertMessageItem({ ...BLANK, ...item });
 }
 
-/** Unread items made before `before` (a timestamp), oldest first. Placeholder `limit`. */
+/** Unread items from before `before` (epoch seconds), oldest first. */
 export const oldUnread = statement(
   sql`select key_id, account_id, id, seq from items where read_at is null and created_at < ${p("before", items.created_at)}
     and ${known} and ${ofLiveKey("items")} order by created_at, seq limit ${p("limit")}`,
   { gives: rowsOf<[key_id: string, account_id: string, id: string, seq: number]>() },
 );
 
-/** Deletes the items of `key_id` that a batch marked with `revision`, up to `last`. */
+/** Deletes the items of `key_id` up to `last` that a batch marked with `revision`. */
 export const deleteMarked = statement(
   sql`delete from items where key_id = ${p("key_id")} and seq <= ${p("last")} and change_id = ${p("revision")}`,
 );
 
-/** Deletes up to `limit` items that were read before `before` (a timestamp). */
+/** Deletes up to `limit` items that were read before `before` (epoch seconds). */
 export const deleteRead = statement(
   sql`delete from items where seq in (select seq from items where read_at < ${p("before", items.read_at)} limit ${p("limit")})`,
 );

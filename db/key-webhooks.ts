@@ -1,4 +1,4 @@
-/** Queries on the webhooks of keys (docs/interface.md §5.9.5). Those on what they are sent are in db/notify/webhook-queue.ts. */
+/** Queries on the webhooks of keys (§5.9.5). notify/webhook-queue.ts has their messages. */
 
 import { RATES } from "../src/limits.ts";
 import { WEBHOOK } from "../src/notification-limits.ts";
@@ -16,8 +16,8 @@ const liveKey = sql`id = ${p("id")} and account_id = ${p("account_id")} and dele
 export const webhookSets = usesOf("keys", "webhook_sets", RATES.webhook_sets, liveKey);
 
 /**
- * What a webhook that this credential sets goes with: a grant, or {@link SECRET}; null for an account. No row once
- * the credential has ended.
+ * What a webhook that this credential sets ends with: the id of a grant, or {@link SECRET}; null for an account. No row
+ * if the credential has ended.
  */
 export const setterOf = statement(
   sql`select case kind when 'key_secret' then ${sql.raw(`'${SECRET}'`)} else grant_id end
@@ -25,7 +25,7 @@ export const setterOf = statement(
   { gives: rowOf<[set_by: string | null]>() },
 );
 
-/** Gives the key a new revision, if it still is at the old one and the credential has not ended. */
+/** Gives the key a new revision if it still has the old one and the credential has not ended. */
 export const claimKey = statement(
   updateSet(
     keys,
@@ -37,19 +37,19 @@ export const claimKey = statement(
 
 const claimed = atRevision("keys");
 
-/** Removes the webhook of a key that the batch has claimed; a trigger takes its queue along. */
+/** Deletes the webhook of a key that the batch has claimed. A trigger deletes its queue. */
 export const deleteKeyWebhook = statement(
   sql`delete from channels where key_id = ${p("key_id")} and ${claimed}`,
 );
 
-/** Deletes the webhook of a key if the key's secret set it, so that whoever had the old secret is told nothing more. */
+/** Deletes the webhook of a key if it was set with the old secret, whose owner is to be told no more. */
 export const deleteWebhookOfSecret = statement(
   sql`delete from channels where key_id = ${p("key_id")} and set_by = ${sql.raw(`'${SECRET}'`)} and ${claimed}`,
 );
 
 export const insertKeyWebhook = statement(insertWhere(channels, claimed));
 
-/** The oldest unread items of the key, up to the bound of a queue, for the webhook that the batch has made. */
+/** Queues the oldest unread items of the key, up to the limit of a queue, for the webhook that the batch made. */
 export const queueUnread = statement(
   sql`insert into webhook_messages (id, account_id, channel_id, subject, type, data, created_at, due_at, expires_at, head, item_seq)
     select id, account_id, ${p("channel_id")}, key_id, type, '{}', ${p("now", webhookMessages.created_at)}, ${p("now", webhookMessages.due_at)},

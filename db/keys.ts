@@ -8,7 +8,7 @@ import { keys } from "./schema.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, type Query, qb, select, statement, updateSet } from "./statement.ts";
 
-/** True in SQL while the key of the row of `table` is not deleted. */
+/** True in SQL if the key of the row in `table` is not deleted. */
 export function ofLiveKey(table: "tasks" | "questions" | "items") {
   return sql`exists (select 1 from keys where keys.id = ${sql.identifier(table)}.key_id and keys.deleted_at is null)`;
 }
@@ -68,23 +68,23 @@ export const keysOfAccount = select(
   sql`where ${keys.account_id} = ${p("account_id")} and ${keys.deleted_at} is null order by ${keys.created_at} desc, ${keys.id} desc`,
 );
 
-/** True in SQL while the account is not deleted and has room for one more key. */
+/** True in SQL if the account is not deleted and may have one more key. */
 export const hasRoomForKey = sql`exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)
   and (select count(*) from keys where account_id = ${p("account_id")} and deleted_at is null) < ${sql.raw(LIMITS.keys_per_account)}`;
 
 export const insertKey = statement(insertWhere(keys, hasRoomForKey));
 
-/** Inserts the key of a grant that was inserted earlier in the same batch. */
+/** Inserts the key of a grant that the same batch inserted. */
 export const insertKeyOfGrant = statement(insertWhere(keys, atRevision("grants")));
 
-/** Guards a change by what it was decided on. */
+/** Guards a change by the revision that it was decided on. */
 const unchanged = sql`id = ${p("id")} and change_id = ${p("old_revision")} and deleted_at is null`;
 
 export const updateKey = statement(
   updateSet(keys, ["label", "last_host", "last_client", "revision"], unchanged),
 );
 
-/** Gives the key another secret; a trigger replaces the digest of its credential. */
+/** Replaces the secret of the key. A trigger replaces the digest of its credential. */
 export const replaceSecret = statement(
   updateSet(keys, ["secret_digest", "prefix", "last4", "revision"], unchanged),
 );
@@ -95,9 +95,7 @@ export const keyByLabel = select(
   sql`where account_id = ${p("account_id")} and label = ${p("label")} and deleted_at is null order by created_at desc limit 1`,
 );
 
-/**
- * True in SQL unless the row was touched between `not_after` and `not_before`. A later one was written by a clock that was ahead.
- */
+/** True in SQL unless `last_used_at` is between `not_after` and `not_before`; a later one is of a clock that was ahead. */
 export const isTouchDue = sql`(last_used_at is null or last_used_at <= ${p("not_after", keys.last_used_at)}
   or last_used_at >= ${p("not_before", keys.last_used_at)})`;
 
@@ -105,7 +103,7 @@ export const touchKey = statement(
   updateSet(keys, ["last_used_at"], sql`id = ${p("id")} and ${isTouchDue}`),
 );
 
-/** Tombstone. */
+/** Marks the key as deleted. */
 export const deleteKey = statement(
   updateSet(
     keys,
@@ -114,7 +112,7 @@ export const deleteKey = statement(
   ),
 );
 
-/** Tombstones of all keys of a deleted account. */
+/** Marks all keys of a deleted account as deleted. */
 export const deleteKeysOfAccount = statement(
   updateSet(
     keys,

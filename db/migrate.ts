@@ -1,4 +1,4 @@
-/** Applies the migrations that drizzle-kit wrote, once each, also when two processes start at once. */
+/** Applies each migration that drizzle-kit wrote once, also if two processes start at the same time. */
 
 import type { Clock } from "../src/clock.ts";
 import { assertCompatible, hasVersionLine, raiseOldestVersion } from "./compatibility.ts";
@@ -18,15 +18,15 @@ const claim = statement(
 );
 
 /**
- * Each migration is one batch that inserts its unique hash first, so of two processes one applies
- * it and the other's batch fails whole; that one then sees it as applied. Throws `OutdatedError`
- * before anything is written when this build is older than the store permits.
+ * Each migration is one batch that first inserts its unique hash. So one of two processes applies it, and the batch
+ * of the other fails as a whole. Throws `OutdatedError`, before anything is written, if the store permits only newer
+ * versions.
  */
 export async function applyMigrations(store: Store, clock: Clock): Promise<void> {
   const done = async () => new Set((await store.read(applied({}))).map(([hash]) => hash));
   if (await hasVersionLine(store)) {
     await assertCompatible(store);
-    // Before the migrations: a start that is cut off here leaves no older version on new tables.
+    // First, so that a start that is cut off leaves no older version on new tables.
     await raiseOldestVersion(store);
   }
   await store.write([createTable({})]);
@@ -43,6 +43,6 @@ export async function applyMigrations(store: Store, clock: Clock): Promise<void>
     }
   }
   await raiseOldestVersion(store);
-  // A newer process may have moved the line since the first look.
+  // A newer process may have moved the line meanwhile.
   await assertCompatible(store);
 }

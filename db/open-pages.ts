@@ -1,4 +1,4 @@
-/** Pages that are open, by account and process (docs/interface.md §5.7.9). */
+/** Queries on open pages, by account and process (§5.7.9). */
 
 import { pageProcesses } from "./notify/schema.ts";
 import { p, sql } from "./sql.ts";
@@ -6,17 +6,17 @@ import { statement } from "./statement.ts";
 import { IN_BACKGROUND, type Store } from "./store.ts";
 
 const until = p("until", pageProcesses.until);
-// A power cut ends all pages, so nothing here waits for the disk.
+// A power cut ends all pages, so no write waits for the disk.
 const UNSYNCED = { synced: false };
 
-/** The first lease of a process, or a further one. */
+/** Begins the lease of a process, or extends it. */
 export const beginPageLease = statement(
   sql`insert into page_processes (id, until) values (${p("process_id")}, ${until})
     on conflict (id) do update set until = excluded.until`,
   UNSYNCED,
 );
 
-/** A further lease; it changes nothing if another process has removed this one. */
+/** Extends the lease of a process, unless another process has removed it. */
 export const renewPageLease = statement(
   sql`update page_processes set until = ${until} where id = ${p("process_id")}`,
   UNSYNCED,
@@ -24,7 +24,7 @@ export const renewPageLease = statement(
 
 const names = sql`(select value from json_each(${p("accounts")}))`;
 
-/** Accounts (JSON list of ids) that have a page in this process now, while it has a lease. */
+/** Adds `accounts` (JSON list of ids), which have a page in this process now, if the process has a lease. */
 export const addOpenPages = statement(
   sql`insert into open_pages (account_id, process_id) select id, ${p("process_id")} from accounts
     where id in ${names} and deleted_at is null
@@ -32,20 +32,20 @@ export const addOpenPages = statement(
   UNSYNCED,
 );
 
-/** Accounts (JSON list of ids) whose last page in this process is closed. */
+/** Removes `accounts` (JSON list of ids), whose last page in this process is closed. */
 export const removeOpenPages = statement(
   sql`delete from open_pages where process_id = ${p("process_id")} and account_id in ${names}`,
   UNSYNCED,
 );
 
-/** All of a process that stops. */
+/** Removes all rows of a process that stops. */
 export const endPageProcess = [
   statement(sql`delete from open_pages where process_id = ${p("process_id")}`, UNSYNCED),
   statement(sql`delete from page_processes where id = ${p("process_id")}`, UNSYNCED),
 ] as const;
 
 const forget = [
-  // The lease first: a process that was taken for dead then has none, and writes all its pages again.
+  // The lease first: a process that was wrongly taken for dead then sees that, and writes all its pages again.
   statement(
     sql`delete from page_processes where until < ${p("before", pageProcesses.until)}`,
     UNSYNCED,
@@ -57,7 +57,7 @@ const forget = [
   ),
 ];
 
-/** Removes up to `limit` rows of processes whose lease ended before `before`; gives how many. */
+/** Removes up to `limit` rows of processes whose lease ended before `before`; returns their number. */
 export async function forgetOpenPages(store: Store, before: number, limit: number) {
   const results = await store.write(
     forget.map((step) => step({ before, limit })),

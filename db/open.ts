@@ -13,17 +13,17 @@ import { assertNotForeign } from "./store-contents.ts";
 import { probeWrite } from "./store-watch.ts";
 
 interface OpenOptions {
-  /** Any libSQL URL (docs/interface.md 16). */
+  /** Any libSQL URL (§16). */
   readonly url: string;
   readonly auth_token: string | undefined;
-  /** Called if there was no store yet, with the place of the new one. */
+  /** Called with the place of a new store if there was none. */
   readonly created?: (where: string) => void;
 }
 
 /**
- * `clock` is the real one even in tests: it times retries against a real file or server. `report`
- * takes every fault of the store once it is open. Rejects when the store cannot be read or written, with
- * `OutdatedError` when it permits only newer versions, and with `RefusedStore` when it is not Relay's.
+ * `clock` is real also in tests, since it times retries against a real file or server. `report` gets the faults of
+ * the open store. Rejects if the store cannot be read or written, with `OutdatedError` if it permits only newer
+ * versions, and with `RefusedStore` if it is not a store of Relay.
  */
 export async function openStore(
   options: OpenOptions,
@@ -31,7 +31,7 @@ export async function openStore(
   report: ReportFault = () => {},
 ): Promise<Store> {
   let open = false;
-  // A fault before that is why the start fails, which says so itself.
+  // An earlier fault makes the start fail, which reports it.
   const reportFault: ReportFault = (error) => {
     if (open) report(error);
   };
@@ -43,7 +43,7 @@ export async function openStore(
     await applyMigrations(store, clock);
     await probeWrite(store, clock);
     open = true;
-    // Also after a first start that was cut off, which may not have said so.
+    // Also after a first start that was cut off before it reported this.
     if (await isNewStore(store)) options.created?.(placeOf(options.url));
     return store;
   } catch (error) {
@@ -52,7 +52,7 @@ export async function openStore(
   }
 }
 
-/** The absolute path of a file, or the address of a server; no credential. */
+/** The absolute path of a file, or the address of a server without its credential. */
 function placeOf(url: string): string {
   return url.startsWith("file:") ? resolve(pathOf(url)) : endpointOf(url, undefined).base;
 }

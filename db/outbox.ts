@@ -53,7 +53,7 @@ const insertInboxEvent = perTable(REVISED, (guard) =>
   ),
 );
 
-/** Writes the event if the row is at the revision `changed`; the row's number is its `seq`. */
+/** Writes the event if the row has the revision `changed`. The rowid of the event is its `seq`. */
 export function eventStatement(
   event: ServiceEvent,
   data: string,
@@ -71,8 +71,8 @@ export function eventStatement(
 }
 
 /**
- * Writes `inbox.updated` with the number of unread items as the batch leaves it, if the row
- * is at the revision `changed`; gives its `seq` and data.
+ * Writes `inbox.updated` with the number of unread items as the batch leaves it, if the row has the revision `changed`.
+ * Returns its `seq` and data.
  */
 export function inboxEventStatement(
   key_id: string,
@@ -87,7 +87,7 @@ export function inboxEventStatement(
   });
 }
 
-// sqlite_sequence keeps the last number given even when the rows are pruned.
+// sqlite_sequence keeps the last number when the rows are pruned.
 const latest = statement(sql`select seq from sqlite_sequence where name = 'events'`, {
   gives: rowOf<[seq: number]>(),
 });
@@ -97,7 +97,7 @@ const { created_at: _, ...eventColumns } = getTableColumns(events);
 const after = select(
   qb.select(eventColumns).from(events),
   sql`where seq > ${p("seq")} order by seq limit ${p("limit")}`,
-  // Their numbers have no gap.
+  // The numbers must have no gap.
   { unknown: "kept" },
 );
 
@@ -105,17 +105,17 @@ const prune = statement(
   sql`delete from events where seq in (select seq from events where seq <= ${p("upto")} order by seq limit ${p("limit")})`,
 );
 
-/** What the feed reads: the newest number given, and the events after a number. */
+/** The events as the feed and the pruner use them. */
 export function createOutbox(store: Store) {
   return {
-    /** `within`: seconds until it is given up, as for {@link Store.read}. */
+    /** The newest number that was given; 0 before the first. `within`: as for {@link Store.read}. */
     async latest(within?: number): Promise<number> {
       const [row] = await store.read(latest({}), { within });
       return row ? row[0] : 0;
     },
     after: (seq: number, limit: number, within?: number): Promise<StoredEvent[]> =>
       store.read(after({ seq, limit }), { within }),
-    /** Deletes up to `limit` events, the oldest first, none after number `upto`; gives how many. */
+    /** Deletes up to `limit` events up to the number `upto`, oldest first; returns how many. */
     async prune(upto: number, limit: number): Promise<number> {
       const [result] = await store.write([prune({ upto, limit })], IN_BACKGROUND);
       return result!.changes;

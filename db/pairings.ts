@@ -1,4 +1,4 @@
-/** Queries on pairing codes (docs/interface.md 5.14). */
+/** Queries on pairing codes (§5.14). */
 
 import { LIMITS } from "../src/limits.ts";
 import { pairings } from "./credentials-schema.ts";
@@ -12,20 +12,20 @@ const isNew = sql`not exists (select 1 from pairings
   where code_digest = ${p("code_digest")} or link_digest = ${p("link_digest")})
   and exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)`;
 
-/** Inserts a code of the sign-in with the digest `credential`, which must be past its trial. */
+/** Inserts a code, if the sign-in with the digest `credential` is past its trial. */
 export const insertPairing = statement(insertWhere(pairings, sql`${isNew} and ${isPastTrial}`));
 
-/** Inserts a code of the administrator. */
+/** Inserts a code that the administrator makes. */
 export const insertAdminPairing = statement(insertWhere(pairings, isNew));
 
-/** Ends the oldest open codes of an account beyond its full number. */
+/** Ends the oldest open codes of an account beyond its limit. */
 export const endOldestPairings = statement(
   sql`delete from pairings where account_id = ${p("account_id")} and claimed_by is null
     and seq not in (select seq from pairings where account_id = ${p("account_id")} and claimed_by is null
       order by seq desc limit ${sql.raw(LIMITS.open_pairings)})`,
 );
 
-/** The code, open or used, that has this digest in either form. */
+/** The open or used code with this digest in either form. */
 export const pairingByDigest = select(
   qb
     .select({
@@ -41,7 +41,7 @@ export const pairingByDigest = select(
   { one: true },
 );
 
-/** Uses the code up if its account got the revision earlier in the same batch. */
+/** Marks the code as used, if the same batch gave its account the revision. */
 export const usePairing = statement(
   updateSet(
     pairings,
@@ -50,7 +50,7 @@ export const usePairing = statement(
   ),
 );
 
-/** Forgets what the sign-in `session_id` was added by, if its account got the revision earlier in the same batch. */
+/** Forgets the code that added the sign-in `session_id`, if the same batch gave its account the revision. */
 export const forgetClaim = statement(
   sql`delete from pairings where account_id = ${p("account_id")} and claimed_by = ${p("session_id")} and ${atRevision("accounts")}`,
 );

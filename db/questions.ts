@@ -23,7 +23,7 @@ import {
 import type { Statement } from "./store.ts";
 import { END_OF_TIME } from "./tasks.ts";
 
-/** Names in the code as a list of SQL. */
+/** Constants as a list in SQL. */
 const values = (names: readonly string[]): Sql =>
   sql.join(
     names.map((name) => sql.raw(`'${name}'`)),
@@ -34,7 +34,7 @@ export interface QuestionRow {
   readonly question: Question;
   readonly account_id: string;
   readonly hidden: boolean | null;
-  /** The text of its action, where the context is too (docs/interface.md §2.5.2). */
+  /** The whole text of its action, if the context is read too (§2.5.2). */
   readonly action_text?: string | null;
 }
 
@@ -58,10 +58,10 @@ const fields = {
 };
 const { account_id, hidden, note, context, context_omitted, action_text } = questions;
 
-/** A question without its context, which only the read of one question has (docs/interface.md §2.5.2). */
+/** A question without its context, which only the read of a single question has (§2.5.2). */
 export const questionColumns = { ...fields, context_omitted, note };
 
-// Null is left out of a row, which the types of the columns do not say.
+// Rows lack fields that are null (LEFT_OUT), unlike the types of the columns.
 const all = qb
   .select({ question: questionColumns, account_id, hidden })
   .from(questions) as unknown as Query<QuestionRow>;
@@ -86,22 +86,22 @@ export function questionById(caller: Caller, id: string): Statement<QuestionRow>
 export const pendingOfTask = select(
   all,
   sql`where task_id = ${p("task_id")} and status = 'pending' and ${ofLiveKey("questions")}`,
-  // A task that is deleted takes all of them along.
+  // All of them end with the task, also those of a newer version.
   { unknown: "kept" },
 );
 
-/** True in SQL of a question of which this version knows everything. */
+/** True in SQL for a question with only values that this version knows. */
 const isKnownQuestion = sql`${isKnown(questions)} and (action is null or action ->> '$.client' in (${values(QuestionAction.shape.client.options)})
   and action ->> '$.form' in (${values(QuestionAction.shape.form.options)}))`;
 
-/** Pending questions past `now`, the most overdue first. */
+/** Pending questions that have expired at `now`, the most overdue first. */
 export const overdueQuestions = select(
   all,
   sql`where status = 'pending' and expires_at <= ${p("now", questions.expires_at)} and ${ofLiveKey("questions")} and ${isKnownQuestion}
     order by expires_at limit ${p("limit")}`,
 );
 
-/** `insert` compares it with the limit (docs/interface.md §5.7.2(3)). */
+/** The number of pending questions of a key, which {@link mayAsk} limits (§5.7.2(3)). */
 const pendingOfKey = sql`(select count(*) from questions where key_id = ${p("key_id")} and status = 'pending' and expires_at > ${p("created_at", questions.created_at)})`;
 
 /** The number of questions of `key_id` that are pending at `created_at`. */
@@ -109,31 +109,31 @@ export const countPending = statement(sql`select ${pendingOfKey}`, {
   gives: rowOf<[count: number]>(),
 });
 
-/** Questions of `key_id` that were asked with `request_id`, which another one may use after 24 hours. */
+/** A question of `key_id` with `request_id` from the last 24 hours. After that, another question may use it. */
 const ofRequest = sql`key_id = ${p("key_id")} and request_id = ${p("request_id")}
   and created_at > ${p("created_at", questions.created_at)} - ${sql.raw(LIMITS.request_id_retention * 1000)}`;
 
-/** The question of `key_id` that was asked with `request_id` in the 24 hours before `created_at`. */
+/** The question of `key_id` with `request_id` from the 24 hours before `created_at`. */
 export const questionByRequest = select(
   whole,
   sql`where ${ofRequest} and ${ofLiveKey("questions")}`,
   { one: true },
 );
 
-/** The key is there and may ask one more. */
+/** True in SQL if the key is not deleted and may ask one more question. */
 export const mayAsk = sql`exists (select 1 from keys where id = ${p("key_id")} and deleted_at is null)
       and ${pendingOfKey} < ${sql.raw(LIMITS.pending_questions_per_key)}`;
 
 /**
- * Asked by the session `asked_in`; or left before it began, so that it may go on for the session that left it:
- * a window beside it has begun before. Without a session, asked without one.
+ * True in SQL if the session `asked_in` asked the question, or if another one left it before this one began: it may
+ * continue that one, unlike another window, which began earlier. Without a session: if it was asked without one.
  */
 const sameSession = sql`(action_turn is ${p("asked_in")}
       or (action_turn is not null and left_at < ${p("began_at", questions.left_at)}))`;
 
 /**
- * Questions of the same content that the session left after `since` and that are pending at `now`: an identical
- * ask joins them. Begins with the condition of an index (schema.ts).
+ * Questions that an identical ask joins: they have the same content, were left after `since`, and are pending at `now`.
+ * Begins with the condition of an index (schema.ts).
  */
 const joinable = sql`key_id = ${p("key_id")} and left_at is not null and status = 'pending' and hidden = 1
     and left_at > ${p("since", questions.left_at)} and expires_at > ${p("now", questions.expires_at)}
@@ -159,7 +159,7 @@ const insert = statement(
 /** The session that asks. */
 export interface Asker {
   readonly asked_in: string | null;
-  /** When that session began, a timestamp; null if it is not known. */
+  /** When that session began, in epoch seconds; null if it is not known. */
   readonly began_at: number | null;
 }
 
@@ -167,17 +167,16 @@ interface NewQuestion extends Question, Asker {
   readonly account_id: string;
   readonly revision: string;
   readonly idempotency_id: string | null;
-  /** True: its id is not handed out before the asking call ends. */
+  /** True if the agent does not get its id before the asking call ends. */
   readonly hidden: boolean;
-  /** Not asked where one of the same content was left after this and is pending at `now`; null: asked. */
+  /** Do not ask if a question with the same content was left after this and is pending at `now`. Null: always ask. */
   readonly since: number | null;
   readonly now: number;
 }
 
 /**
- * Inserts unless the key is deleted, the task is not the key's, a question has the `request_id`, one is there
- * to be joined, the key has its full number of pending questions, or the request `idempotency_id` was done
- * before.
+ * Inserts unless the key is deleted or has its full number of pending questions, the task is not the key's, another
+ * question has the `request_id`, there is one to join, or the request `idempotency_id` was done before.
  */
 export const insertQuestion = ({ hidden, ...question }: NewQuestion) =>
   insert({
@@ -205,13 +204,13 @@ export const OPTIONAL_FIELDS_NULL = {
   cancelled_at: null,
 };
 
-/** Lets an identical ask join a question that is pending and whose id the agent has not got. */
+/** Lets an identical ask join a pending question whose id the agent has not got. */
 export const leaveQuestion = statement(
   sql`update questions set left_at = ${p("left_at", questions.left_at)}
     where id = ${p("id")} and key_id = ${p("key_id")} and status = 'pending' and hidden = 1`,
 );
 
-/** Takes over the newest question that the ask may join; gives its id. Only one of several gets it. */
+/** Joins the newest question that the ask may join, and returns its id. Only one of several asks gets it. */
 export const joinLeftQuestion = (
   asked: Question & Asker & { readonly since: number; readonly now: number },
 ) => join({ ...OPTIONAL_FIELDS_NULL, ...asked });
@@ -224,17 +223,18 @@ const join = statement(
   { gives: rowsOf<[id: string]>() },
 );
 
-/** Takes the questions of the JSON array `ids` as handed out. */
+/** Marks the questions `ids` (JSON list) as known to the agent. */
 export const showQuestions = statement(
   sql`update questions set hidden = null, left_at = null
     where id in (select value from json_each(${p("ids")})) and hidden = 1`,
 );
 
+/** Guards every end of a question, so that it has one answer. */
 export const stillPending = sql`id = ${p("id")} and status = 'pending' and ${ofLiveKey("questions")}`;
-/** What changes when a question ends. */
+/** The columns that change when a question ends. */
 export const finish = ["status", "answer", "answered_at", "cancelled_at", "revision"] as const;
 
-/** A question as it is once it has ended, by a change at `now` (a timestamp). */
+/** A question as it ends by a change at `now` (epoch seconds). */
 export type EndedQuestion = Question & {
   readonly revision: string;
   readonly now: number;
@@ -250,14 +250,14 @@ const finishInTime = statement(
   ),
 );
 
-/** Answers or cancels a question that is pending and not overdue at `now` (a timestamp). */
+/** Answers or cancels a question that is pending and has not expired at `now`. */
 export const finishQuestion = (ended: EndedQuestion): Statement =>
   finishInTime({ ...OPTIONAL_FIELDS_NULL, ...ended });
 
-/** Expires a question that is pending; the caller has found it overdue. */
+/** Expires a pending question, which the caller found overdue. */
 export const expireQuestion = statement(updateSet(questions, finish, stillPending));
 
-/** Ends a question of a task that the same batch is deleting. */
+/** Ends a question of a task that the same batch deletes. */
 export const finishWithTask = statement(
   updateSet(questions, finish, sql`${stillPending} and ${atRevision("tasks")}`),
 );
@@ -267,16 +267,16 @@ interface QuestionFilter {
   readonly owner: string;
   readonly statuses: readonly Question["status"][];
   readonly task_id: string | null;
-  /** Questions past this time (seconds) are not pending. */
+  /** Epoch seconds; questions that expire before are not pending. */
   readonly now: number;
-  /** Only questions after this one; null for the first page. */
+  /** Only questions after this one in the list; null for the first page. */
   readonly after: Pick<Question, "created_at" | "id"> | null;
   readonly limit: number;
-  /** True: looks for rows that this version knows, which takes longer ({@link lacksRows}). */
+  /** True: only rows that this version knows, which takes longer ({@link lacksRows}). */
   readonly only_known?: boolean;
 }
 
-/** Parameters of a list; which of them it has depends on its filter. */
+/** The parameters of a list. It has those that its filter needs. */
 interface ListValues {
   readonly owner: string;
   readonly task_id: string | null;
@@ -288,7 +288,7 @@ interface ListValues {
 
 const lists = byShape<ListValues, QuestionRow>();
 
-/** The newest questions that match (docs/interface.md 5.7.1). */
+/** The newest questions that match (§5.7.1). */
 export function questionList(filter: QuestionFilter): Statement<QuestionRow> {
   const statuses = QUESTION_STATUSES.filter((status) => filter.statuses.includes(status));
   const { scope, only_known = false } = filter;

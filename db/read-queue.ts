@@ -1,7 +1,6 @@
 /**
- * Reads that arrive together share one round trip to the server; each keeps its own deadline. Lists
- * take some of the round trips at most, and each owner's lists in turn, so that nobody's hold up the
- * single rows and the lists of others.
+ * Reads that arrive together share a round trip to the server; each has its own deadline. Lists get only some of the
+ * round trips, and owners take turns, so that nobody's lists hold up single rows or the lists of others.
  */
 
 import { type Clock, type Due, forgiveStall } from "../src/clock.ts";
@@ -24,18 +23,18 @@ export const SERVER_STORE = {
   reads_queued: 16_384,
 } as const;
 
-/** Runs queries in one round trip; a fault of one query stands in its place. */
+/** Runs queries in one round trip. If a single query fails, its error takes the place of its result. */
 export type ReadBatch = (
   statements: readonly Statement[],
   signal: AbortSignal,
 ) => Promise<(WriteResult | Error)[]>;
 
 interface ReadQueueOptions {
-  /** Each has one round trip under way at a time. */
+  /** Each runs one round trip at a time. */
   readonly batches: readonly ReadBatch[];
-  /** The error of a read, from what {@link ReadBatch} gave or threw for it. */
+  /** Makes the error of a read from what {@link ReadBatch} gave or threw for it. */
   readonly toError: (error: unknown) => unknown;
-  /** True when a failed round trip may be the fault of a single query among several. */
+  /** True if a single query may have made the whole round trip fail. */
   readonly mayBeOne: (error: unknown) => boolean;
   readonly clock: Clock;
 }
@@ -51,13 +50,13 @@ interface Group {
   readonly abort: AbortController;
 }
 
-/** Seconds until a read is repeated that met a lock. */
+/** Seconds until a read that met a lock is repeated. */
 const BUSY_PAUSE = 0.002;
 
 export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueueOptions) {
   const free = [...batches];
   const under_way = new Set<Group>();
-  /** Reads without an answer, in the order of their arrival; those of a group included. */
+  /** All reads without an answer, in the order of their arrival. */
   const open = new Set<Read>();
   let queue: Read[] = [];
   const lists = createFairQueue<Read>();
@@ -83,7 +82,7 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
     });
   };
 
-  /** Halves a group that failed as a whole, until the query at fault is alone. */
+  /** Splits a group that failed as a whole until the query at fault is alone. */
   const ask = async (batch: ReadBatch, reads: readonly Read[], signal: AbortSignal) => {
     const left = reads.filter((read) => open.has(read));
     if (left.length === 0) return;
@@ -121,7 +120,7 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
     else lists.add(of, read);
   };
 
-  /** The next lists that share one round trip. */
+  /** The lists of the next round trip. */
   const nextLists = (): Read[] => {
     const group: Read[] = [];
     while (group.length < SERVER_STORE.lists_per_request && lists.size() > 0) {
@@ -149,7 +148,7 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
     }
   };
 
-  // A macrotask, so that every read of this turn of the loop joins the group.
+  // A macrotask, so that every read of this turn of the event loop joins the group.
   const schedule = (): void => {
     if (scheduled || free.length === 0 || (queue.length === 0 && !mayListsStart())) return;
     scheduled = true;
@@ -157,8 +156,8 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
   };
 
   /**
-   * One look at all of them instead of a timer for each. After a stall of the process the timer is the
-   * first to fire, before the answers that have come are read.
+   * One timer for all reads. After a stall of the process it fires before the answers that have arrived are read, so
+   * the stall is forgiven.
    */
   const sweep = (): void => {
     if (sweeping || open.size === 0) return;
@@ -190,8 +189,8 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
 
   return {
     /**
-     * Resolves with the rows; throws `503 store_unavailable` when there is no answer `within`
-     * seconds of the call, without one stall of the process, or when too many reads wait.
+     * Resolves with the rows. Throws `503 store_unavailable` if there is no answer `within` seconds of the call, not
+     * counting one stall of the process, or if too many reads wait.
      */
     read(statement: Statement, within: number): Promise<WriteResult> {
       if (closed) return Promise.reject(unavailable("closed"));
@@ -208,7 +207,7 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
       });
     },
 
-    /** Gives up all reads, and refuses later ones. */
+    /** Rejects all waiting reads and later ones. */
     close(): void {
       closed = true;
       giveUp(() => true);

@@ -9,17 +9,14 @@ import type { Statement } from "./store.ts";
 
 const kept = sql.raw(LIMITS.activity_per_key);
 
-/** Entries of one key that are stored together, at least one, oldest first. */
+/** Entries of one key that are stored in one row: at least one, oldest first. */
 export interface LogBlock {
   readonly id: string;
   readonly key_id: string;
   readonly entries: readonly PackedEntry[];
 }
 
-/**
- * The newest blocks of a key, `limit` at most, which hold at least as many of its newest entries.
- * Nothing once the key is deleted.
- */
+/** Up to `limit` of the newest blocks of a key, with at least as many entries. None once the key is deleted. */
 export const logOfKey = select(
   qb.select({ id: activity_blocks.id, entries: activity_blocks.entries }).from(activity_blocks),
   sql`where key_id = ${p("key_id")} and at >= ${p("since", activity_blocks.at)}
@@ -37,11 +34,11 @@ const insert = statement(
   { synced: false },
 );
 
-/** Inserts the blocks of keys that are not deleted; those that are there already stay as they are. */
+/** Inserts the blocks of keys that are not deleted. Blocks that exist stay as they are. */
 export function insertLogBlocks(blocks: readonly LogBlock[]): Statement {
   const rows = blocks.map(({ id, key_id, entries }) => {
     const [at_ms] = entries.at(-1)!;
-    // As text within the text: the store takes it as it is, which is several times as quick.
+    // As text within the text, which the store need not parse: several times as quick.
     return [id, key_id, at_ms, entries.length, JSON.stringify(entries)];
   });
   return insert({ rows: JSON.stringify(rows) });
@@ -56,7 +53,7 @@ const trim = statement(
   { synced: false },
 );
 
-/** Removes the blocks that hold none of their key's newest 200 entries. */
+/** Removes blocks without any of their key's newest 200 entries. */
 export function trimLogs(key_ids: readonly string[]): Statement {
   return trim({ key_ids: JSON.stringify(key_ids) });
 }

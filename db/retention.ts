@@ -1,4 +1,4 @@
-/** Removes what is older than its time, or beyond its number (docs/interface.md §10.5), in small steps. */
+/** Removes what is older than its time, or beyond its number (§10.5), in small steps. */
 
 import { LIMITS } from "../src/limits.ts";
 import { activity_blocks } from "./schema.ts";

@@ -39,18 +39,15 @@ export const strings = customType<{ data: string[]; driverData: string }>({
   fromDriver: (value) => JSON.parse(value) as string[],
 });
 
-/**
- * Text that is one of these values. What a newer version adds to them is left out of what this one reads
- * (statement.ts), and nothing of it is changed.
- */
+/** Text that is one of these values. Rows with values of a newer version are not read (statement.ts), nor changed. */
 export const oneOf = <T extends string>(values: readonly T[]) =>
   text({ enum: values as unknown as readonly [T, ...T[]] });
 
-/** Records of an older version may lack what has no list of values. */
+// Only the fields with a list of values: records of an older version may lack others.
 const KnownTask = Task.pick({ status: true, priority: true, source: true });
 const KnownAction = QuestionAction.pick({ client: true, form: true });
 
-/** A task as JSON text; null if a newer version wrote something that this one does not know. */
+/** A task as JSON text; null if it has values of a newer version. */
 const knownTask = customType<{ data: Task; driverData: string }>({
   dataType: () => "text",
   toDriver: (task) => JSON.stringify(task),
@@ -69,7 +66,7 @@ export const accounts = sqliteTable(
     token_digest: text().notNull(),
     revision: text("change_id").notNull(),
     deleted_at: timestamp(),
-    /** When the account lately made Relay send something to an address of its choice, in milliseconds, as JSON. */
+    /** When the account recently made Relay send something to an address of its choice: JSON, milliseconds. */
     address_uses: text().notNull().default("[]"),
   },
   (t) => [
@@ -91,17 +88,17 @@ export const keys = sqliteTable(
     last_used_at: timestamp(),
     last_client: text({ mode: "json" }).$type<{ name: string; version: string }>(),
     last_host: text(),
-    /** The counts are kept by triggers on `tasks`, so no statement can forget them. */
+    /** Triggers on `tasks` keep the counts. */
     tasks_todo: integer().notNull(),
     tasks_in_progress: integer().notNull(),
     tasks_done: integer().notNull(),
     tasks_cancelled: integer().notNull(),
-    /** Unread items of the inbox, kept by triggers on `items`. */
+    /** The number of unread items; triggers on `items` keep it. */
     unread: integer().notNull().default(0),
-    /** When its webhook was set within the last hour: milliseconds, as JSON. */
+    /** When its webhook was set within the last hour: JSON, milliseconds. */
     webhook_sets: text().notNull().default("[]"),
     revision: text("change_id").notNull(),
-    /** Set by the deletion of the key, and of its account. */
+    /** Set when the key or its account is deleted. */
     deleted_at: timestamp(),
   },
   (t) => [
@@ -111,7 +108,7 @@ export const keys = sqliteTable(
   ],
 );
 
-/** Tasks that retention removes; an index serves exactly this condition. */
+/** The tasks that retention removes. An index has exactly this condition. */
 export const FINISHED = sql`status in ('done', 'cancelled')`;
 
 export const tasks = sqliteTable(
@@ -136,7 +133,7 @@ export const tasks = sqliteTable(
     revision: text("change_id").notNull(),
   },
   (t) => [
-    // A list is a merge of one range per status, so these two serve every filter.
+    // A list merges one range for each status, so this and tasks_account serve every filter.
     index("tasks_key").on(t.key_id, t.status, t.updated_at, t.id),
     index("tasks_finished").on(t.updated_at).where(FINISHED),
     index("tasks_account").on(t.account_id, t.status, t.updated_at, t.id, t.key_id),
@@ -158,42 +155,36 @@ export const questions = sqliteTable(
     created_at: timestamp().notNull(),
     answered_at: timestamp(),
     expires_at: timestamp().notNull(),
-    /** What the agent calls its request (docs/interface.md 5.7.2(6)); see {@link LEFT_OUT}. */
+    /** The agent's own name for its request (§5.7.2(6)). */
     request_id: text(),
-    /** True: the agent has not got the id, as the tool call that asks has not ended (§12.4.5). */
+    /** True until the agent gets the id, when the tool call that asks ends (§12.4.5). */
     hidden: integer({ mode: "boolean" }),
-    /** When the client left that call; null while it holds, and once another ask has joined. */
+    /** When the client left that call; null while it waits, and once another ask has joined. */
     left_at: timestamp(),
     revision: text("change_id").notNull(),
-    // Null where they were not used (docs/interface.md 2.5.2).
+    // Null unless they were used (§2.5.2).
     url: text(),
     allow_other: integer({ mode: "boolean" }),
     fallback: text(),
-    /** What the person added to the answer. */
+    /** The person's note on the answer. */
     note: text(),
-    /** True beside a context: what reads lists does not read that. */
+    /** True if there is a context, which lists do not read. */
     context_omitted: integer("has_context", { mode: "boolean" }),
-    /** Near the end, so that a long one stands in no other's way: nulls behind it are read without it. */
+    /** Near the end, so that the columns before it are read without a long one. */
     context: text(),
-    // Null but for a request for permission (docs/interface.md 2.5.5).
+    // Null unless it is a request for permission (§2.5.5).
     action: text({ mode: "json" }).$type<Omit<QuestionAction, "text">>(),
-    /**
-     * What of its client has asked: for a request for permission the prompt or turn, for a tool call that
-     * asks the session of MCP.
-     */
+    /** What asked: the client's prompt or turn for a request for permission, the MCP session for a tool call. */
     asked_in: text("action_turn"),
-    /** The same for the same tool and input. */
+    /** Equal for equal tools and inputs. */
     action_digest: text(),
-    /**
-     * The calls that asked it, and those that are gone: 1 for a hook, 2 for a permission tool, 3 for both.
-     * In `action_calls`, 4 more once the client has reported the use that was permitted. In `action_left`,
-     * the tag of the session of MCP that asked, in eights; 0: it asked in none.
-     */
+    /** The calls that asked: 1 for a hook, 2 for a permission tool; plus 4 once the permitted use was reported. */
     action_calls: integer(),
+    /** The calls that are gone, in the same way, plus 8 times the tag of the MCP session that asked (0: none). */
     action_left: integer(),
-    /** All that the agent wants to do. */
+    /** The whole text of what the agent wants to do. */
     action_text: text(),
-    /** Null also if a version before this column cancelled it. */
+    /** Also null if a version without this column cancelled it. */
     cancelled_at: timestamp(),
   },
   (t) => [
@@ -202,21 +193,18 @@ export const questions = sqliteTable(
     index("questions_task").on(t.task_id, t.status).where(sql`task_id is not null`),
     index("questions_due").on(t.expires_at).where(sql`status = 'pending'`),
     index("questions_request").on(t.key_id, t.request_id).where(sql`request_id is not null`),
-    // Those that an identical ask may join.
+    // Questions that an identical ask may join.
     index("questions_left").on(t.key_id).where(sql`left_at is not null and status = 'pending'`),
     index("questions_action").on(t.key_id).where(sql`action is not null and status = 'pending'`),
   ],
 );
 
-/**
- * What a column of JSON must hold to be understood: a row with anything else is of a newer version, as one with
- * a value that {@link oneOf} does not name.
- */
+/** Whether this version knows the value of a JSON column. If not, the row is treated as for {@link oneOf}. */
 export const KNOWN_JSON: ReadonlyMap<unknown, (value: unknown) => boolean> = new Map([
   [questions.action, (value: unknown) => KnownAction.safeParse(value).success],
 ]);
 
-/** Columns that a row leaves out when they are null: fields that are there only where they were used. */
+/** Columns whose field a row lacks when they are null. */
 export const LEFT_OUT: ReadonlySet<unknown> = new Set([
   questions.request_id,
   questions.url,
@@ -232,7 +220,7 @@ export const devices = sqliteTable(
   "devices",
   {
     account_id: text().notNull(),
-    /** Made by the client: known by account and id together (docs/interface.md 2.2.1). */
+    /** Made by the client, so it is unique only within the account (§2.2.1). */
     id: text().notNull(),
     platform: oneOf(Platform.options).notNull(),
     model: text().notNull(),
@@ -243,21 +231,18 @@ export const devices = sqliteTable(
     push_to_start_token: text(),
     widget_push_token: text(),
     updated_at: timestamp().notNull(),
-    /**
-     * The sign-in that registered it last; a trigger (migration sign-in-devices) removes the device with it. Null
-     * for a registration by a version before this column.
-     */
+    /** The sign-in that registered it last, with which a trigger removes it. Null from a version without this column. */
     session_id: text(),
   },
   (t) => [
     primaryKey({ columns: [t.account_id, t.id] }),
     index("devices_session").on(t.session_id).where(sql`session_id is not null`),
-    // One push token belongs to one registration, whatever two processes do at once (§5.3.2(3)).
+    // A push token belongs to one registration, also if two processes register it at once (§5.3.2(3)).
     uniqueIndex("devices_apns").on(t.apns_token).where(sql`apns_token is not null`),
   ],
 );
 
-/** Where a device shows a task that is in progress. */
+/** Live activities: devices that show a task in progress. */
 export const live_activities = sqliteTable(
   "live_activities",
   {
@@ -268,9 +253,9 @@ export const live_activities = sqliteTable(
     push_token: text().notNull(),
     created_at: timestamp().notNull(),
     updated_at: timestamp().notNull(),
-    /** Set once it is to end: the row goes when its `end` push was sent or has expired. */
+    /** Set once it is to end. The row goes when its `end` notification was sent or has expired. */
     ended_at: timestamp(),
-    /** The last `timestamp` that a notification of it carried: whole seconds that always grow. */
+    /** The `timestamp` of its last notification: whole seconds that always grow. */
     push_timestamp: integer("stamp").notNull().default(0),
   },
   (t) => [
@@ -280,26 +265,23 @@ export const live_activities = sqliteTable(
   ],
 );
 
-/**
- * The items of all inboxes. AUTOINCREMENT gives them the order of the commits, which reading and
- * `ack` go by (docs/interface.md 5.9.2(3)).
- */
+/** The items of all inboxes. AUTOINCREMENT orders them by commit, and reading and `ack` go by it (§5.9.2(3)). */
 export const items = sqliteTable(
   "items",
   {
     seq: integer().primaryKey({ autoIncrement: true }),
     id: text().notNull(),
-    /** Whose inbox. */
+    /** The key whose inbox it is in. */
     key_id: text().notNull(),
     account_id: text().notNull(),
     type: oneOf(ItemType.options).notNull(),
-    /** The key that sent it and its label then; null for the account. */
+    /** The key that sent it, and its label at that time; null if the account did. */
     from_key_id: text(),
     from_label: text(),
     task_id: text(),
     question_id: text(),
     changes: strings().notNull(),
-    /** JSON of the last state, for `task.deleted`. */
+    /** The last state, for `task.deleted`. */
     last_task: knownTask(),
     text: text(),
     created_at: timestamp().notNull(),
@@ -310,7 +292,7 @@ export const items = sqliteTable(
     uniqueIndex("items_id").on(t.id),
     index("items_key").on(t.key_id, t.seq),
     index("items_unread").on(t.key_id, t.seq).where(sql`read_at is null`),
-    // What a merge looks for, and what the limit of messages between two keys counts.
+    // For merging items, and for counting the unread messages from one key to another.
     index("items_mergeable").on(t.task_id).where(sql`type = 'task.updated' and read_at is null`),
     index("items_sent")
       .on(t.from_key_id, t.key_id)
@@ -320,28 +302,22 @@ export const items = sqliteTable(
   ],
 );
 
-/**
- * The newest requests of each key (docs/interface.md 15), those of one write in one row:
- * every request of a key pays for its part. `at` and `id` are the newest entry's.
- */
+/** The newest requests of each key (§15), all entries of one write in one row. `at` and `id` are those of the newest. */
 export const activity_blocks = sqliteTable(
   "activity_blocks",
   {
     id: text().notNull(),
     key_id: text().notNull(),
     at: timestamp().notNull(),
-    /** How many entries. */
+    /** The number of entries. */
     size: integer().notNull(),
     entries: text({ mode: "json" }).$type<readonly PackedEntry[]>().notNull(),
   },
-  // Unique, so that a write whose outcome is unknown can be repeated.
+  // Unique, so that a write with an unknown outcome can be repeated.
   (t) => [uniqueIndex("activity_blocks_key").on(t.key_id, t.at, t.id)],
 );
 
-/**
- * The outbox: every event, written in the batch of its change. AUTOINCREMENT makes `seq` gapless
- * and its order the order of the commits, in every process.
- */
+/** The outbox: every event, written in the batch of its change. AUTOINCREMENT makes `seq` gapless and in commit order. */
 export const events = sqliteTable("events", {
   seq: integer().primaryKey({ autoIncrement: true }),
   account_id: text().notNull(),
@@ -351,26 +327,26 @@ export const events = sqliteTable("events", {
   created_at: timestamp().notNull(),
 });
 
-/** Challenges of app attestation that are not used yet. */
+/** Unused challenges of app attestation. */
 export const challenges = sqliteTable(
   "challenges",
   { challenge: text().primaryKey(), expires_at: timestamp().notNull() },
   (t) => [index("challenges_expiry").on(t.expires_at)],
 );
 
-/** Secrets of the service itself, the same in every process on this store. */
+/** Secrets of the service, shared by all processes on this store. */
 export const secrets = sqliteTable("secrets", {
   name: text().primaryKey(),
   value: text().notNull(),
 });
 
-/** Facts about the store itself, such as the oldest version that may use it (compatibility.ts). */
+/** Facts about the store, such as the oldest version that may use it (compatibility.ts). */
 export const storeFacts = sqliteTable("store_facts", {
   name: text().primaryKey(),
   value: text().notNull(),
 });
 
-/** What each `Idempotency-Key` did: digests and an id, no content (docs/interface.md 8). */
+/** What each `Idempotency-Key` did (§8): digests and an id, without content. */
 export const idempotency = sqliteTable(
   "idempotency",
   {

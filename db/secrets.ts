@@ -1,4 +1,4 @@
-/** Secrets of the service itself: made once, kept in the store (docs/interface.md 12.2.1). */
+/** Secrets of the service, made once and kept in the store (§12.2.1). */
 
 import { secrets } from "./schema.ts";
 import { p, sql } from "./sql.ts";
@@ -12,11 +12,11 @@ const find = statement(sql`select value from secrets where name = ${p("name")}`,
 
 const any = statement(sql`select name from secrets limit 1`, { gives: rowOf<[name: string]>() });
 
-/** True until the first start on this store is complete: it makes the secrets last. The tables must be up to date. */
+/** True until the first start on this store is complete, which makes the secrets last. Needs migrated tables. */
 export const isNewStore = async (store: Pick<Store, "read">): Promise<boolean> =>
   (await store.read(any({}))).length === 0;
 
-/** The secret of this name; the first process to ask stores `fresh`, and all of them get that. */
+/** The secret of this name. The first process to ask stores `fresh`, which all processes then get. */
 export async function sharedSecret(store: Store, name: string, fresh: string): Promise<string> {
   const [known] = await store.read(find({ name }));
   if (known) return known[0];

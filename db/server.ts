@@ -26,7 +26,7 @@ import {
 import { proofOf } from "./store-proof.ts";
 import { createWriteQueue } from "./write-queue.ts";
 
-/** Seconds between polls: rarely while the change feed works, since it wakes us. */
+/** Seconds between polls for new events. The change feed reports them sooner while it works. */
 const POLL_WITH_FEED = 0.25;
 const POLL_WITHOUT_FEED = 0.025;
 
@@ -36,7 +36,7 @@ interface ServerOptions {
   readonly auth_token: string | undefined;
 }
 
-/** Connects lazily: the first statement shows whether the server is there. */
+/** Connects with the first statement, which shows whether the server is there. */
 export function openServer(
   { url, auth_token }: ServerOptions,
   clock: Clock,
@@ -54,7 +54,7 @@ export function openServer(
     clock,
   });
 
-  // One batch at a time: sqld can livelock under concurrent writes.
+  // One batch at a time: concurrent writes can livelock sqld.
   const writer = createHranaStream(endpoint, clock, guard);
   const commit = async (
     statements: readonly Statement[],
@@ -113,16 +113,13 @@ export function openServer(
   };
 }
 
-/** Tells a fault of the statement from a server that cannot be used. */
+/** The error itself if the statement is at fault; otherwise `503 store_unavailable`. */
 function toError(error: unknown): unknown {
   if (error instanceof ServiceError || isStatementFault(error)) return error;
   return unavailable(error);
 }
 
-/**
- * Codes that the server gives for a statement itself, as opposed to its own troubles. What we throw
- * for a value that cannot be read is of the statement too.
- */
+/** True if the statement is at fault, not the server: also for a value that cannot be read (`RangeError`). */
 function isStatementFault(error: unknown): boolean {
   if (error instanceof HranaError) {
     return /^(SQLITE_|SQL_|ARGS_)/.test(error.code) && !isAway(error);
@@ -130,7 +127,7 @@ function isStatementFault(error: unknown): boolean {
   return error instanceof RangeError;
 }
 
-/** A query that does not parse, or answers that are too large together, fail their whole request. */
+/** True for a fault that a single query may have caused: one that does not parse, or a too large answer. */
 function mayBeOne(error: unknown): boolean {
   if (error instanceof HranaStatusError) return error.status === 400 || error.status === 413;
   return error instanceof HranaError;

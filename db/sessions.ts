@@ -1,4 +1,4 @@
-/** Queries on the sign-ins of an account: its credentials of the kind `account_token`. */
+/** Queries on the sign-ins of an account, which are its credentials of the kind `account_token`. */
 
 import { LIMITS } from "../src/limits.ts";
 import { credentials } from "./credentials-schema.ts";
@@ -35,7 +35,7 @@ export const labelSession = statement(
   updateSet(credentials, ["label"], sql`id = ${p("id")} and ${ofAccount}`),
 );
 
-/** Labels the sign-in that was made with the account, if it was made, earlier in the same batch. */
+/** Labels the first sign-in of an account that the same batch made. */
 export const labelFirstSession = statement(
   updateSet(
     credentials,
@@ -44,34 +44,31 @@ export const labelFirstSession = statement(
   ),
 );
 
-/** True in SQL of a row `own` that is out of its trial, or the only sign-in of its account. */
+/** True in SQL if the row `own` is past its trial, or the only sign-in of its account. */
 const pastTrial = sql`(own.made_by = 'account' or own.confirmed_at is not null
   or own.created_at <= ${p("trial_since", credentials.created_at)}
   or not exists (select 1 from credentials as other
     where other.account_id = own.account_id and other.kind = 'account_token' and other.id <> own.id))`;
 
-/**
- * True in SQL while the sign-in with the digest `credential` exists and may do all that
- * docs/interface.md §4.1.6 lists: it was not added after `trial_since`.
- */
+/** True in SQL if the sign-in with the digest `credential` exists and is past its trial (§4.1.6). */
 export const isPastTrial = sql`exists (select 1 from credentials as own
   where own.digest = ${p("credential")} and own.account_id = ${p("account_id")} and ${pastTrial})`;
 
-/** The ids in SQL of the sign-ins of the account that are in their trial. */
+/** The ids, in SQL, of the sign-ins of the account in their trial. */
 export const sessionsInTrial = sql`(select own.id from credentials as own
   where own.account_id = ${p("account_id")} and own.kind = 'account_token' and not ${pastTrial})`;
 
-/** Whether {@link isPastTrial}. Once it is, it stays so, unless it was the only sign-in and adds another. */
+/** Reads {@link isPastTrial}, which stays true, unless the only sign-in of an account adds another one. */
 export const pastTrialNow = statement(sql`select ${isPastTrial}`, {
   gives: rowOf<[is_past: 0 | 1]>(),
 });
 
-/** True in SQL while the account has the sign-in `session_id`. */
+/** True in SQL if the account has the sign-in `session_id`. */
 export const isLiveSession = sql`exists (select 1 from credentials where id = ${p("session_id")} and ${ofAccount})`;
 
 /**
- * Gives a new revision to the account whose sign-in `session_id` is about to be confirmed. Guarded by
- * the sign-in with the digest `credential`, which is past its trial, and by a trial that can end.
+ * Gives the account a new revision, if its sign-in `session_id` is in a trial, and the one with the digest `credential`,
+ * which ends that trial, is past its own.
  */
 export const claimConfirmation = statement(
   updateSet(
@@ -84,7 +81,7 @@ export const claimConfirmation = statement(
   ),
 );
 
-/** Ends the trial of a sign-in if the account got the revision earlier in the same batch. */
+/** Ends the trial of a sign-in, if the same batch gave the account the revision. */
 export const confirmSession = statement(
   updateSet(
     credentials,
@@ -94,9 +91,8 @@ export const confirmSession = statement(
 );
 
 /**
- * Gives a new revision to the account whose sign-in `session_id` is about to end. Guarded by the
- * sign-in with the digest `credential`: it ends itself or is past its trial; and unless `last` is 1,
- * by another sign-in that is left.
+ * Gives the account a new revision, if its sign-in `session_id` exists, and the one with the digest `credential` ends
+ * itself or is past its trial. Unless `last` is 1, another sign-in must be left.
  */
 export const claimSessionEnd = statement(
   updateSet(
@@ -110,12 +106,12 @@ export const claimSessionEnd = statement(
   ),
 );
 
-/** Ends it if the account got the revision earlier in the same batch. */
+/** Ends the sign-in `session_id`, if the same batch gave the account the revision. */
 export const deleteSession = statement(
   sql`delete from credentials where id = ${p("session_id")} and ${ofAccount} and ${atRevision("accounts")}`,
 );
 
-/** Whether a token of this digest is there, or was when its account was deleted. */
+/** 1 if a sign-in has a token with this digest, or an account had one when it was deleted. */
 export const isTokenTaken = statement(
   sql`select exists (select 1 from credentials where digest = ${p("digest")})
     or exists (select 1 from accounts where token_digest = ${p("digest")})`,
@@ -123,8 +119,8 @@ export const isTokenTaken = statement(
 );
 
 /**
- * Gives a new revision to an account that is about to get a sign-in with the token of `digest`, by
- * the open pairing code of `code_digest`. Guarded by both, and by the number of its sign-ins.
+ * Gives the account a new revision, if the pairing code `code_digest` is open, no account has or had the token `digest`,
+ * and the account may have one more sign-in.
  */
 export const claimSessionAdded = statement(
   updateSet(
@@ -138,5 +134,5 @@ export const claimSessionAdded = statement(
   ),
 );
 
-/** Adds it if the account got the revision earlier in the same batch. */
+/** Adds a sign-in, if the same batch gave the account the revision. */
 export const insertSession = statement(insertWhere(credentials, atRevision("accounts")));

@@ -1,6 +1,6 @@
 /**
- * drizzle's `sql`, with the parameters of a text in its type: a statement that is called without one
- * of them, or with one that it does not have, does not compile.
+ * drizzle's `sql` with the parameters of a text in its type: a statement that is called with a missing or an unknown
+ * one does not compile.
  */
 
 import { type Column, sql as drizzle, type GetColumnData, type SQL, type Table } from "drizzle-orm";
@@ -8,18 +8,15 @@ import type { Cell } from "./store.ts";
 
 declare const PARAMS: unique symbol;
 
-/**
- * SQL text whose parameters have the names and types of the fields of `P`. A text with fewer
- * parameters fits where one with more may stand.
- */
+/** SQL text whose parameters are the fields of `P`. A text with fewer parameters is assignable to one with more. */
 export interface Sql<P = unknown> extends SQL {
   readonly [PARAMS]: (values: P) => void;
 }
 
-/** What stands between the pieces of a text: other text, or a column or table by its name. */
+/** An interpolation: other text, or a column or table by its name. */
 type Part = Sql<never> | Column | Table;
 
-/** The parameters of some parts together. */
+/** The parameters of all parts together. */
 type ParamsOf<Parts extends readonly unknown[]> = Parts extends readonly [
   infer First,
   ...infer Rest,
@@ -35,14 +32,14 @@ function tag<Parts extends readonly Part[]>(
 }
 
 export const sql = Object.assign(tag, {
-  /** Text as it is: never what a client sent. */
+  /** Text as it is. Never pass what a client sent. */
   raw: (text: string | number): Sql => drizzle.raw(String(text)) as Sql,
   identifier: (name: string): Sql => drizzle`${drizzle.identifier(name)}` as Sql,
   join: <P>(parts: readonly Sql<P>[], separator: Sql): Sql<P> =>
     drizzle.join([...parts], separator) as Sql<P>,
 });
 
-/** The parameter `name`, as the store takes it, or encoded as values of `column` are. */
+/** The parameter `name`: a value of the store, or of the type of `column` and encoded as its values are. */
 export function p<Name extends string>(name: Name): Sql<Readonly<Record<Name, Cell>>>;
 export function p<Name extends string, C extends Column>(
   name: Name,

@@ -1,4 +1,4 @@
-/** Turns drizzle's typed builders into statements of the store port, compiled once. */
+/** Compiles drizzle's typed builders and SQL texts, once each, into statements of the store port. */
 
 import {
   Column,
@@ -19,10 +19,10 @@ import type { Cell, ManyRows, Statement } from "./store.ts";
 
 type Values = Record<string, unknown>;
 
-/** The text of every statement that was built, for the test of their query plans. */
+/** The text of every statement, for the test of the query plans. */
 export const STATEMENT_TEXTS = new Set<string>();
 
-/** Builds queries; it is connected to nothing and runs none. */
+/** Builds queries. It is not connected to a database. */
 export const qb = drizzle(() => {
   throw new Error("queries run through the store port");
 });
@@ -39,25 +39,25 @@ interface Prepared {
 }
 
 interface SelectOptions<Name extends string = string> {
-  /** True: the WHERE names a unique column, so there is at most one row. */
+  /** True if the WHERE names a unique column, so that there is at most one row. */
   readonly one?: boolean;
-  /** Names of the parameters in the columns of the query, whose type does not have them. */
+  /** Names of parameters in the columns of the query, which are not in its type. */
   readonly params?: readonly Name[];
   /**
-   * What becomes of a value that only a newer version knows (`oneOf` in schema.ts). `part`, if it is not given: a
-   * row of the table in FROM is left out, and a joined part is as if there were none. `row`: the row is left out
-   * in either case. `kept`: it is read as it is.
+   * What to do with a value that only a newer version knows (`oneOf` in schema.ts). `part`, the default: leave out
+   * the row if it is in the table in FROM, or read a joined part as if it were not there. `row`: always leave out the
+   * row. `kept`: read the value as it is.
    */
   readonly unknown?: "part" | "row" | "kept";
 }
 
-/** Lists that lack rows of a newer version. */
+/** Lists without some rows of a newer version. */
 const lacking = new WeakSet<readonly unknown[]>();
 
-/** True if rows of a newer version were left out of what a {@link select} read. */
+/** True if a {@link select} left out rows of a newer version. */
 export const lacksRows = (rows: readonly unknown[]): boolean => lacking.has(rows);
 
-/** True in SQL of rows of the table that hold only values that this version knows. */
+/** True in SQL for rows of the table with only values that this version knows. */
 export function isKnown(table: SQLiteTable): Sql {
   const columns = Object.entries(getTableColumns(table)).filter(
     ([, { enumValues }]) => enumValues?.length,
@@ -75,8 +75,8 @@ export interface Query<Row> {
 }
 
 /**
- * A SELECT as a function of its parameters: the columns and tables of `query`, and from WHERE on the
- * text of `tail`. The types of its rows follow from the columns, and those of its parameters from `tail`.
+ * A SELECT as a function of its parameters: the columns and tables of `query`, then `tail`, from WHERE on. The row type
+ * follows from the columns, and the parameters from `tail`.
  */
 export function select<Row, P, Name extends string = never>(
   query: Query<Row>,
@@ -97,7 +97,7 @@ export function select(
       params,
     )
   ) {
-    throw new Error("a parameter of the query is in no type: it belongs into the tail");
+    throw new Error("a parameter of the query is in no type: move it to the tail");
   }
   const text = `${head.sql} ${tail.sql}`;
   STATEMENT_TEXTS.add(text);
@@ -126,7 +126,7 @@ const tableOf = (query: Query<unknown>): unknown =>
 
 type IsKnown = (value: unknown) => boolean;
 
-/** Tells the values of a column that this version knows; null if it knows all. */
+/** Tells whether this version knows a value of the column; null if it knows all. */
 function knownOf(column: Column): IsKnown | null {
   const { enumValues } = column;
   if (!enumValues?.length) return KNOWN_JSON.get(column) ?? null;
@@ -135,9 +135,8 @@ function knownOf(column: Column): IsKnown | null {
 }
 
 /**
- * Makes rows of cells; the columns of a group stand together. Undefined for a row that is left out
- * ({@link SelectOptions.unknown}). Drizzle's own mapping takes several
- * times as long, since it checks the kind of every value.
+ * Makes a row of cells, or undefined for one that is left out ({@link SelectOptions.unknown}). The columns of a group
+ * stand together. Drizzle's own mapping checks the kind of every value, which takes several times as long.
  */
 function reader(
   fields: Prepared["fields"],
@@ -151,7 +150,7 @@ function reader(
     group: path.length > 1 ? path[0]! : null,
     name: path.at(-1)!,
     left_out: LEFT_OUT.has(field),
-    // The cell of an expression is taken as it is.
+    // The cell of an expression needs no decoding.
     decode:
       !is(field, Column) || field.mapFromDriverValue === asIs
         ? null
@@ -185,10 +184,10 @@ function reader(
 }
 
 declare const ROW: unique symbol;
-/** What a statement gives, with the type of its rows. */
+/** {@link Statement.gives}, with the type of the rows. */
 type Gives<Row> = Statement["gives"] & { readonly [ROW]?: Row };
 
-/** For {@link statement}: it gives rows, or at most one, of these cells. */
+/** For {@link statement}: it gives rows of these cells, or at most one. */
 export const rowsOf = <Row extends Cell[]>(): Gives<Row> => "rows";
 export const rowOf = <Row extends Cell[]>(): Gives<Row> => "row";
 
@@ -241,7 +240,7 @@ function manyRows(
   return { sql: many, key: slotsOf(params).findIndex(({ name }) => name === key) };
 }
 
-/** The names of parameters, each with how its value is encoded. */
+/** The name of each parameter, and how its value is encoded. */
 function slotsOf(params: readonly unknown[]) {
   return params.map((param) => {
     if (is(param, Placeholder)) return { name: param.name, encode: (value: unknown) => value };
@@ -256,10 +255,7 @@ function slotsOf(params: readonly unknown[]) {
   });
 }
 
-/**
- * Parameters from values by name. Unlike drizzle's own filling it leaves null alone, which a
- * column's encoder would turn into a value.
- */
+/** Makes parameters from named values. Unlike drizzle's own, it leaves null alone, which an encoder would change. */
 function filler(params: readonly unknown[]): (values: Values) => Cell[] {
   const slots = slotsOf(params);
   return (values) =>
@@ -287,9 +283,9 @@ type Inserted<T extends SQLiteTable> = {
 }[keyof Columns<T>];
 
 /**
- * `INSERT … SELECT … WHERE guard`: one row from parameters named as the columns, or none. A fault of a
- * statement undoes its whole batch in any case; with `OR ROLLBACK` SQLite keeps no journal of the statement
- * alone, which takes a fifth of its time where a trigger writes too.
+ * `INSERT … SELECT … WHERE guard`: inserts one row from parameters named like the columns, or none. With `OR ROLLBACK`
+ * SQLite keeps no journal for the statement alone, which saves a fifth of the time if a trigger writes too. A fault
+ * undoes the whole batch in any case.
  */
 export function insertWhere<T extends SQLiteTable, P>(
   table: T,
@@ -328,7 +324,7 @@ export const columnsBut = <T extends SQLiteTable, Fixed extends keyof Columns<T>
     (name) => !(fixed as readonly string[]).includes(name),
   ) as Exclude<keyof Columns<T> & string, Fixed>[];
 
-/** Builds each statement once, and gives it again for the same `shape` of its text. */
+/** Builds a statement once for each `shape` of its text. */
 export function byShape<P, Row>() {
   const built = new Map<string, (values: P) => Statement<Row>>();
   return (shape: string, build: () => (values: P) => Statement<Row>) => {

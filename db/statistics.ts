@@ -1,14 +1,14 @@
-/** Operator figures of the store: counts, sizes, ids and times. */
+/** Figures of the store for the operator: counts, sizes, ids and times. */
 
 import type { AccountFigures, Counts } from "../src/model/admin.ts";
 import { p, sql } from "./sql.ts";
 import { rowOf, rowsOf, statement } from "./statement.ts";
 import type { Store } from "./store.ts";
 
-/** Rows per read: about 0.5 ms, during which an embedded store answers no other read. */
+/** Rows of a read, which takes about 0.5 ms. Meanwhile a file answers no other read. */
 const STEP = 1_000;
 
-/** Sums over the next rows of a table, behind the number of the last one. */
+/** Reads the rowid of the last of the next rows of a table, and sums over them. */
 const step = (table: string, columns: string, sums: string) =>
   statement(
     sql`select max(nr), ${sql.raw(sums)} from (
@@ -35,7 +35,7 @@ const questions = step(
   STATUSES.map((status) => `sum(status = '${status}')`).join(),
 );
 
-/** Adds up the sums of all steps; `pause` gives other work a turn between two of them. */
+/** Adds up the sums of all steps. `pause` lets other work run between two steps. */
 async function sumRows(store: Store, next: typeof accounts, pause: () => Promise<void>) {
   const totals: number[] = [];
   let after = 0;
@@ -51,10 +51,7 @@ async function sumRows(store: Store, next: typeof accounts, pause: () => Promise
   }
 }
 
-/**
- * Counts all rows but those of tasks, whose counts are columns of their keys. The total is the sum of
- * small reads, so a change made meanwhile may or may not be counted.
- */
+/** Counts rows in small reads, so a change made meanwhile may be missing. Tasks are counted in columns of their keys. */
 export async function countRows(
   store: Store,
   pause: () => Promise<void>,
@@ -83,7 +80,7 @@ type FiguresOfAccount = [
   ...[last_used_ms: number | null, devices: number, pending: number],
 ];
 
-// The inner query takes a page by the primary key; each account has at most 100 keys.
+// The inner query reads a page by the primary key; an account has at most 100 keys.
 const page = statement(
   sql`select a.id, a.created_at, count(k.id), coalesce(sum(k.tasks_todo), 0),
       coalesce(sum(k.tasks_in_progress), 0), coalesce(sum(k.tasks_done), 0),
@@ -97,10 +94,10 @@ const page = statement(
   { gives: rowsOf<[id: string, created_ms: number, ...FiguresOfAccount]>() },
 );
 
-/** After every id. */
+/** Sorts after every id. */
 const LAST = "~";
 
-/** Up to `limit` accounts, newest first, from before the id `before`; null begins with the newest. */
+/** Up to `limit` accounts before the id `before`, newest first. Null: from the newest on. */
 export async function accountFigures(
   store: Store,
   before: string | null,
@@ -126,7 +123,7 @@ const size = statement(
   { gives: rowOf<[bytes: number]>() },
 );
 
-/** Bytes of the store, without the log that is beside a file. */
+/** Bytes of the store, without the log beside a file. */
 export async function storeBytes(store: Store): Promise<number> {
   const [row] = await store.read(size({}));
   return row![0];
@@ -134,7 +131,7 @@ export async function storeBytes(store: Store): Promise<number> {
 
 type Figure = number | null;
 
-// Events go from the oldest on and their numbers have no gaps, so the ends tell how many there are.
+// The oldest events are removed first and the numbers have no gaps, so first and last give the count.
 const ends = statement(
   sql`select (select min(seq) from events), (select max(seq) from events),
     (select created_at from events order by seq limit 1),
@@ -142,7 +139,7 @@ const ends = statement(
   { gives: rowOf<[first: Figure, last: Figure, oldest_ms: Figure, latest: Figure]>() },
 );
 
-/** The events that are kept; `latest` is the newest number that was given. */
+/** The stored events; `latest` is the newest number that was given. */
 export async function eventFigures(store: Store) {
   const [row] = await store.read(ends({}));
   const [first, last, oldest_ms, latest] = row!;

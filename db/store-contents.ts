@@ -1,4 +1,4 @@
-/** Tells an empty store, a store of Relay and the database of another program apart, by their tables. */
+/** Tells an empty database, a store of Relay and the database of another program apart by their tables. */
 
 import { sql } from "./sql.ts";
 import { rowsOf, statement } from "./statement.ts";
@@ -9,18 +9,18 @@ export class RefusedStore extends Error {
   override readonly name = "RefusedStore";
 }
 
-/** Tables that every store of Relay has one of, from the first write on. */
+/** A store of Relay has one of these tables from its first write on. */
 const OWN_TABLES: ReadonlySet<Cell> = new Set(["relay_migrations", "store_facts"]);
 
-/** Names of everything that a program made: tables, views, indexes and triggers. */
+/** The tables, views, indexes and triggers that a program created. */
 const names = statement(
   sql`select name from sqlite_schema where substr(name, 1, 7) not in ('sqlite_', 'libsql_')`,
   { gives: rowsOf<[name: string]>() },
 );
 
 /**
- * Throws {@link RefusedStore} for the database of another program; an empty database, and a store of Relay whose
- * migrations were cut off, pass. Writes nothing.
+ * Throws {@link RefusedStore} for the database of another program. An empty database passes, and so does a store of
+ * Relay whose migrations were cut off. Writes nothing.
  */
 export async function assertNotForeign(
   read: (statement: Statement<[name: string]>) => Promise<Cell[][]> | Cell[][],

@@ -1,4 +1,4 @@
-/** The files of an embedded store: checked before they are opened, made for the owner alone, and watched. */
+/** The files of an embedded store: checks them before they are opened, creates them for the owner alone, watches them. */
 
 import {
   accessSync,
@@ -21,19 +21,19 @@ import { whenFree } from "./store.ts";
 import { assertNotForeign, RefusedStore } from "./store-contents.ts";
 import { belongsTogether, hasFrames, isInWalMode } from "./wal-file.ts";
 
-/** Bytes of the one page that a first start writes with a rollback journal, before it turns on WAL mode. */
+/** Bytes of the page that a first start writes with a rollback journal before it turns on WAL mode. */
 const FIRST_PAGE = 4_096;
 
 /**
- * Refuses what is not a store of Relay, or would be destroyed by being opened: a folder, the database of another
- * program, and a write-ahead log whose file is missing, empty or another one, since SQLite deletes the log or
- * mixes the two. Throws {@link RefusedStore}. Nothing is written, and no file is made (docs/interface.md §11.4.7).
+ * Throws {@link RefusedStore} for what is not a store of Relay, or would be destroyed by being opened: a folder, the
+ * database of another program, and a write-ahead log whose file is missing, empty or another one, since SQLite would
+ * delete the log or mix the two (§11.4.7). Writes nothing, and creates no file.
  */
 export async function checkStoreFile(given: string, clock: Clock): Promise<void> {
   const path = targetOf(given);
   const name = basename(path);
   const log = `${path}-wal`;
-  // Before the file: another process that starts makes the file first.
+  // Before the file, since another process that starts creates the file first.
   const has_frames = hasFrames(log);
   const file = statSync(path, { throwIfNoEntry: false });
   if (file && !file.isFile()) {
@@ -60,12 +60,12 @@ export async function checkStoreFile(given: string, clock: Clock): Promise<void>
   if (alone !== null && with_log !== null && alone !== with_log) refuseLog();
 }
 
-/** A store gets this secret at its first start, and keeps it; two stores never have the same. */
+/** A store gets this secret at its first start and keeps it. Two stores never have the same one. */
 const secret = statement(sql`select value from secrets where name = 'signing'`, {
   gives: rowOf<[value: string]>(),
 });
 
-/** Null where there is none, and where the file cannot be read by itself, as in the middle of a checkpoint. */
+/** Null if there is none, or the file cannot be read without its log, as in the middle of a checkpoint. */
 function secretIn(path: string, mode: "immutable=1" | "mode=ro"): string | null {
   const connection = openConnection(`${pathToFileURL(path).href}?${mode}`, 0);
   try {
@@ -78,13 +78,13 @@ function secretIn(path: string, mode: "immutable=1" | "mode=ro"): string | null 
   }
 }
 
-/** Looks through a connection that can write nothing. */
+/** Reads through a connection that cannot write. */
 async function refuseOthers(
   path: string,
   { has_frames, is_first_page }: { readonly has_frames: boolean; readonly is_first_page: boolean },
   clock: Clock,
 ): Promise<void> {
-  // Without frames the file alone is the store, and opening the log would make one beside a foreign file.
+  // Without frames the file alone is the store, and opening the log would create one beside a foreign file.
   const mode = !has_frames && isInWalMode(path) ? "immutable=1" : "mode=ro";
   const connection = openConnection(`${pathToFileURL(path).href}?${mode}`, 0);
   try {
@@ -98,7 +98,7 @@ async function refuseOthers(
   }
 }
 
-/** Where SQLite opens the file and its log: behind symbolic links. */
+/** The path behind symbolic links, where SQLite opens the file and its log. */
 function targetOf(path: string): string {
   try {
     return realpathSync(path);
@@ -108,9 +108,9 @@ function targetOf(path: string): string {
 }
 
 /**
- * Makes the file and its folder where they are missing (docs/interface.md 11.4.6), and throws if an existing file may
- * not be read and written. Does not open an existing file: closing it would release the locks that SQLite holds on
- * it in this process (POSIX), and the next program that closes the file would delete the log of a store in use.
+ * Creates the file and its folder if they are missing (§11.4.6), and throws if an existing file cannot be read and
+ * written. Never opens an existing file: closing it would release the locks that SQLite holds on it in this process
+ * (POSIX), and the next program that closes the file would delete the log of a store in use.
  */
 export function createStoreFile(path: string): void {
   if (existsSync(path)) {
@@ -122,7 +122,7 @@ export function createStoreFile(path: string): void {
   closeSync(openSync(path, "a", 0o600));
 }
 
-/** What tells a file from another one under the same name; null when there is none to be reached. */
+/** Tells a file from another one under the same name; null if no file can be reached. */
 function identityOf(path: string): string | null {
   try {
     const { dev, ino } = statSync(path);
@@ -133,8 +133,8 @@ function identityOf(path: string): string | null {
 }
 
 /**
- * Remembers the file and its write-ahead log as they are now, both of which hold what was committed;
- * the result tells whether the names still lead to them. Two looks cost 5 µs.
+ * Returns a function that is true while the names still lead to the same file and write-ahead log. Both hold what was
+ * committed. A call takes 5 µs.
  */
 export function watchStoreFile(path: string): () => boolean {
   const paths = [path, `${path}-wal`];

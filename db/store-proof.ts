@@ -1,4 +1,4 @@
-/** How a process knows its store again on a libSQL server: one that was lost may come back empty, or be another. */
+/** How a process recognises its store on a libSQL server, which may come back with an empty or another one. */
 
 import { readMigrations } from "./migration-files.ts";
 import { p, sql } from "./sql.ts";
@@ -12,19 +12,19 @@ const proof = statement(
 );
 
 /**
- * A query that fails on every store but the one that has this secret and all migrations of this build: also on
- * a copy from before an upgrade, whose tables this build cannot use.
+ * A query that fails on every store but the one with this signing secret and all migrations of this build. It also
+ * fails on a copy from before an upgrade, whose tables this build cannot use.
  */
 export function proofOf(secret: string): Statement {
   return proof({ secret, hash: readMigrations().at(-1)!.hash });
 }
 
-/** True if the error is that of {@link proofOf} on another store. */
+/** True for the error of {@link proofOf} on another store. */
 export function isDisproof({ message }: { readonly message: string }): boolean {
   return message.includes("malformed JSON") || lacksTables({ message });
 }
 
-/** True if a table or a column is missing that this build's statements name. */
+/** True if a table or a column that this build uses is missing. */
 export function lacksTables({ message }: { readonly message: string }): boolean {
   return /no such (table|column)|has no column named/.test(message);
 }

@@ -26,7 +26,7 @@ const writeShared = statement(
   { synced: false },
 );
 
-/** The newest time that a process on this store wrote, in epoch seconds: processes on a file compare their clocks by it. */
+/** The newest time that a process wrote, in epoch seconds. Processes on a file compare their clocks by it. */
 export const createSharedTime = (store: Pick<Store, "read" | "write">) => ({
   /** Null before the first write. */
   async read(): Promise<number | null> {

@@ -1,4 +1,4 @@
-/** Watches over the store while it is open: a file that was taken away, and writes that fail. */
+/** Watches the open store for a file that was taken away and for writes that fail. */
 
 import type { Cancel, Clock } from "../src/clock.ts";
 import { FileGone, type ReportFault } from "./faults.ts";
@@ -14,7 +14,7 @@ const probe = statement(
     on conflict (name) do update set value = excluded.value`,
 );
 
-/** Writes one row, to its disk; rejects with `503 store_unavailable` when the store cannot be written. */
+/** Writes one row to disk. Rejects with `503 store_unavailable` if the store cannot be written. */
 export async function probeWrite(store: Store, clock: Clock): Promise<void> {
   await store.write([probe({ at: String(Math.round(clock.now() * 1000)) })]);
 }
@@ -23,14 +23,11 @@ interface WatchOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly report: ReportFault;
-  /** Ends the process: the file of its store is gone. */
+  /** Ends the process, since the file of its store is gone. */
   readonly endProcess: (reason: string) => void;
 }
 
-/**
- * Looks once a second. While writes fail it tries one, so that a store that works again is known to
- * even if no client writes (docs/interface.md 11.4.5).
- */
+/** Looks once a second. While writes fail it tries one, so that recovery is noticed without clients (§11.4.5). */
 export function createStoreWatch({ store, clock, report, endProcess }: WatchOptions) {
   let cancel: Cancel = () => {};
   let stopped = false;
@@ -41,7 +38,7 @@ export function createStoreWatch({ store, clock, report, endProcess }: WatchOpti
       report(new FileGone());
       endProcess("the store's file was deleted or replaced");
     } else if (!store.usable()) {
-      // What it finds is in the store's own figures.
+      // The store records the outcome itself.
       await probeWrite(store, clock).catch(() => {});
     }
   };

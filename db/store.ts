@@ -1,9 +1,9 @@
 /**
- * The store port: read one query, or write a batch that happens whole or not at all.
+ * The store port: reads one query, or writes a batch of statements, all or none.
  *
- * There is no interactive transaction, so an embedded file and a libSQL server behave alike. A
- * change that needs old and new state reads, decides in pure code, and writes guarded by the
- * `revision` it read; when the guard misses, it decides again.
+ * There is no interactive transaction, so a file and a libSQL server behave alike. A change that depends on a row
+ * reads it, decides in pure code, and writes under the condition that its `revision` is still the one it read.
+ * Otherwise it decides again.
  */
 
 import type { Clock } from "../src/clock.ts";
@@ -14,24 +14,21 @@ import type { Histogram } from "../src/observability/metrics.ts";
 /** Seconds within which the store must answer a read or a write, the wait for its turn included. */
 export const STORE_SECONDS = 4;
 
-/** What a column holds and a parameter may be. A boolean would abort the native binding. */
+/** A value of a column or a parameter. A boolean would abort the native binding. */
 export type Cell = string | number | null;
 
 /** One SQL statement with its parameters, and how to read its rows. */
 export interface Statement<Row = unknown> {
   readonly sql: string;
   readonly args: readonly Cell[];
-  /**
-   * What the statement gives: rows (a SELECT, or RETURNING), at most one row (a SELECT by a unique
-   * column, which is quicker), or nothing.
-   */
+  /** `rows` for a SELECT or RETURNING. `row` for a SELECT of at most one row, which is quicker. */
   readonly gives: "rows" | "row" | "nothing";
   /**
-   * False for what a power cut may undo. A batch of such statements alone does not wait for the
-   * disk; the next other one brings it there too. A crash of the process undoes nothing.
+   * False if a power cut may undo the write; a crash of the process never does. A batch of such statements alone
+   * does not wait for the disk: the next synced batch writes it there too.
    */
   readonly synced?: boolean;
-  /** Whose list it is: reads of several rows take turns by it where they wait for the store. */
+  /** The owner of a list. Lists that wait for the server take turns by owner. */
   readonly of?: string | undefined;
   /**
    * A cheaper query that returns no row if the statement would do nothing. A file runs it first and then skips
@@ -56,35 +53,35 @@ export interface ManyRows {
   readonly key: number;
 }
 
-/** What a statement of a batch did; the numbers are meaningful only where it gives no rows. */
+/** What a statement of a batch did. The numbers mean something only if it gives no rows. */
 export interface WriteResult {
   readonly rows: Cell[][];
-  /** Rows inserted, updated or deleted by the statement itself, triggers aside. */
+  /** Rows that the statement itself inserted, updated or deleted, without those of triggers. */
   readonly changes: number;
-  /** The number of the row that an INSERT added. */
+  /** The rowid that an INSERT added. */
   readonly row_id: number;
 }
 
 /** The writes of this process so far. */
 export interface StoreStats {
-  /** Seconds of each commit, and batches that shared it. */
+  /** Seconds of each commit, and the number of batches that shared it. */
   readonly durations: Histogram;
   readonly groups: Histogram;
-  /** Batches that were not written, or may not have been. */
+  /** Batches that failed, or whose outcome is unknown. */
   readonly failed: number;
-  /** Batches that wait for their turn now. */
+  /** Batches that wait now. */
   readonly queued: number;
 }
 
 interface ReadOptions {
-  /** Seconds until it is given up with `503 store_unavailable`; `STORE_SECONDS` at the most. */
+  /** Seconds until the read fails with `503 store_unavailable`; at most and by default `STORE_SECONDS`. */
   readonly within?: number | undefined;
 }
 
 export interface WriteOptions {
   /**
-   * True for writes that no client waits for, such as settling notifications and deleting old rows. They take
-   * turns with the writes of requests, a few batches at a time.
+   * True for writes that no client waits for, such as settling notifications or deleting old rows. They take turns
+   * with the writes of requests, a few batches at a time.
    */
   readonly in_background?: boolean;
   /**
@@ -94,30 +91,27 @@ export interface WriteOptions {
   readonly is_independent?: boolean;
 }
 
-/** The options of background work. */
 export const IN_BACKGROUND: WriteOptions = { in_background: true };
 
 export interface Store {
-  /** A file, or a libSQL server. */
   readonly kind: "embedded" | "server";
   /**
-   * Runs one query. Throws `503 store_unavailable` when the store cannot be reached, or does not
-   * answer in time; a file's read runs on the event loop, which nothing can cut short.
+   * Runs one query. Throws `503 store_unavailable` if the store cannot be reached or does not answer in time. The
+   * read of a file runs on the event loop, so nothing cuts it short.
    */
   read<Row>(statement: Statement<Row>, options?: ReadOptions): Promise<Row[]>;
   /**
-   * Runs the statements as one atomic batch. Resolves after the commit is durable (synchronous
-   * FULL), unless no statement asks for it; batches of one process commit in the order of their calls,
-   * background work in an order of its own.
-   * Throws `503 store_unavailable` when the store cannot be used, when it gives no result within
-   * `STORE_SECONDS` seconds, and when too many batches wait; the outcome is then unknown.
+   * Runs the statements as one atomic batch, and resolves once it is on disk (synchronous FULL), unless none of its
+   * statements is synced. Batches of a process commit in the order of their calls; background work has its own order.
+   * Throws `503 store_unavailable` if the store cannot be used, gives no result within `STORE_SECONDS`
+   * seconds, or too many batches wait. The outcome is then unknown.
    */
   write(statements: readonly Statement[], options?: WriteOptions): Promise<WriteResult[]>;
-  /** False while writes fail, and for some seconds after a read met a fault of a file. */
+  /** False while writes fail, and for `LIMITS.read_fault_rest` seconds after a read of a file failed. */
   usable(): boolean;
-  /** True once the file was deleted or replaced: nothing is acknowledged any more. */
+  /** True once the file was deleted or replaced. No write is acknowledged from then on. */
   gone(): boolean;
-  /** True while the server has another store than the one of {@link Store.keepTo}. */
+  /** True while the server has a store other than that of {@link Store.keepTo}. */
   isOther(): boolean;
   /**
    * From now on uses only the store with this signing secret. While the server has another one, such as an empty
@@ -125,55 +119,55 @@ export interface Store {
    */
   keepTo(signing_secret: string): void;
   /**
-   * Calls `changed` soon after any process commits an event, and `reconnected` after the connection was lost, where
-   * the store can tell.
+   * Calls `changed` soon after any process commits an event, and `reconnected` after a lost connection is back. A file
+   * calls neither.
    */
   watch(on: { readonly changed: () => void; readonly reconnected: () => void }): void;
   /** Seconds between polls for events of other processes, while someone listens. */
   pollEvery(): number;
   stats(): StoreStats;
-  /** Bytes of the write-ahead log beside the file; null where there is none to be seen. */
+  /** Bytes of the write-ahead log beside the file; null if there is none, and for a server. */
   walBytes(): number | null;
-  /** Finishes the batches under way, then lets go of the store. */
+  /** Finishes the batches under way, then closes the store. */
   close(): Promise<void>;
 }
 
-/** Number of parameters by SQL text; the texts are as few as the queries in the code. */
+/** The number of parameters by SQL text. */
 const parameters = new Map<string, number>();
 
 /**
- * Refuses parameters that a binding would take wrongly: too few keep a previous caller's value,
- * NUL cuts a text off, a lone surrogate is replaced.
+ * Throws a `TypeError` for parameters that a binding would misread: a missing one keeps the value of an earlier
+ * call, NUL cuts a text off, and a lone surrogate is replaced.
  */
 export function checkArgs(sql: string, args: readonly unknown[]): void {
   let count = parameters.get(sql);
   if (count === undefined) {
-    // A question mark in a comment or in quotes is no parameter.
+    // A question mark in a comment or in quotes is not a parameter.
     const quiet = /--[^\n]*|\/\*[\s\S]*?\*\/|'[^']*'|"[^"]*"|`[^`]*`/g;
     count = sql.replace(quiet, "").split("?").length - 1;
     parameters.set(sql, count);
   }
-  if (args.length !== count) throw new TypeError("the number of parameters is not the statement's");
+  if (args.length !== count) throw new TypeError("wrong number of parameters");
   for (const arg of args) {
     if (arg === null) continue;
-    // An integer beyond 2^53 would come back as another one, or not at all.
+    // An integer beyond 2^53 would come back changed, or not at all.
     if (typeof arg === "number" && Math.abs(arg) <= Number.MAX_SAFE_INTEGER) continue;
     if (typeof arg === "string" && !arg.includes("\0") && arg.isWellFormed()) continue;
     throw new TypeError(`a ${typeof arg} that the store cannot hold`);
   }
 }
 
-/** The error for every case in which the store cannot be used now. */
+/** The error of a store that cannot be used now. */
 export function unavailable(cause: unknown): ServiceError {
   return new ServiceError("store_unavailable", { cause });
 }
 
-/** True when another writer holds the lock: nothing was written, and a repetition is safe. */
+/** True if another writer holds the lock. Nothing was written, so the attempt can be repeated. */
 export function isBusy(error: unknown): boolean {
   return /^SQLITE_(BUSY|LOCKED)/.test(codeOf(error));
 }
 
-/** True when the file or its disk is at fault, rather than the statement. */
+/** True if the file or its disk is at fault, not the statement. */
 export function isAway(error: unknown): boolean {
   return /^(SQLITE_(IOERR|FULL|CANTOPEN|READONLY|CORRUPT|NOTADB|NOMEM|PROTOCOL)|FILE_GONE|OTHER_STORE)/.test(
     codeOf(error),
@@ -194,8 +188,8 @@ export async function endsInTime(clock: Clock, work: Promise<void> | undefined):
 const RETRY_EVERY = 0.002;
 
 /**
- * Repeats `attempt` while the store is busy, until `until` (as {@link Clock.elapsed}). What shows the
- * store to be away, or busy for too long, becomes a 503.
+ * Repeats `attempt` while the store is busy, until `until` (by {@link Clock.elapsed}). Throws
+ * `503 store_unavailable` if the store is away, or busy until then.
  */
 export async function whenFree<T>(
   clock: Clock,

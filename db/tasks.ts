@@ -21,7 +21,7 @@ import {
 } from "./statement.ts";
 import type { Statement } from "./store.ts";
 
-/** What surrounds a task in the store: whose it is, and the revision that guards its next change. */
+/** A task with its account and the revision that guards its next change. */
 export interface TaskRow {
   readonly task: Task;
   readonly account_id: string;
@@ -47,8 +47,8 @@ export function taskById(caller: Caller, id: string): Statement<TaskRow> {
 }
 
 /**
- * Inserts unless the key is deleted, not of the account, or has its full number of tasks, or the
- * request `idempotency_id` was done before.
+ * Inserts unless the key is deleted, not of the account, or has its full number of tasks, or the request
+ * `idempotency_id` was done before.
  */
 export const insertTask = statement(
   insertWhere(
@@ -76,8 +76,8 @@ const claim = (owner: "key_id" | "account_id") =>
 const claims = { key: claim("key_id"), account: claim("account_id") };
 
 /**
- * Gives the task a new revision, if it is the caller's, and gives it: what another process decided on the task
- * before misses. Nothing that anyone sees changes.
+ * Gives the caller's task a new revision and reads it, so that pending decisions of other processes on the task miss.
+ * Clients see no change.
  */
 export function claimTask(
   caller: Caller,
@@ -87,8 +87,8 @@ export function claimTask(
 }
 
 /**
- * Gives a task that is about to be deleted a new revision, unless a pending question of it is not among the ids
- * in `known` (JSON text): the caller then decides again. Guarded by `id`, `old_revision`.
+ * Gives a task that is to be deleted a new revision, unless it has a pending question that is not in `known` (JSON list
+ * of ids): the caller then decides again. Guarded by `id` and `old_revision`.
  */
 export const claimTaskDeletion = statement(
   updateSet(
@@ -99,7 +99,7 @@ export const claimTaskDeletion = statement(
   ),
 );
 
-/** Tasks that are done or cancelled and were last updated before `before`. */
+/** Finished tasks that were last updated before `before`, oldest first. */
 export const finishedTasks = select(
   all,
   sql`where ${FINISHED} and updated_at < ${p("before", tasks.updated_at)} and ${ofLiveKey("tasks")} and ${isKnown(tasks)}
@@ -112,8 +112,8 @@ export const deleteClaimedTask = statement(
 );
 
 /**
- * A row of a page. A description that is too long to be read for a page that may not hold it is its
- * length instead, in bytes: {@link tasksByIds} reads it once the page is known.
+ * A row of a page. A long description is only its length in bytes, since the page may not hold it;
+ * {@link tasksByIds} reads it once the page is known.
  */
 export type TaskPageRow = Omit<TaskRow, "task"> & {
   readonly task: Omit<Task, "description"> & { readonly description: string | number };
@@ -131,7 +131,7 @@ const pageColumns = {
   },
 };
 
-// Without the plus it would go through all tasks of the owner.
+// Without the plus, SQLite would search all tasks of the owner.
 const whole = (owner: "key_id" | "account_id") =>
   select(
     all,
@@ -140,7 +140,7 @@ const whole = (owner: "key_id" | "account_id") =>
   );
 const wholeByScope = { key: whole("key_id"), account: whole("account_id") };
 
-/** The tasks with these ids, in no order, of those that the owner has. */
+/** The owner's tasks with these ids, in no order. */
 export function tasksByIds(
   { scope, owner }: Pick<TaskFilter, "scope" | "owner">,
   ids: readonly string[],
@@ -148,7 +148,7 @@ export function tasksByIds(
   return wholeByScope[scope]({ owner, ids: JSON.stringify(ids) });
 }
 
-/** Where a page of a list begins: after the task with this time and id. */
+/** A position in a list: that of the task with this time and id. */
 export interface TaskPosition {
   readonly updated_at: number;
   readonly id: string;
@@ -161,17 +161,17 @@ export interface TaskFilter {
   readonly priorities: readonly Task["priority"][] | null;
   /** Only tasks after this position. */
   readonly after: TaskPosition | null;
-  /** Only tasks down to this position, itself included. */
+  /** Only tasks down to and including this position. */
   readonly down_to: TaskPosition | null;
   readonly limit: number;
-  /** True: looks for rows that this version knows, which takes longer ({@link lacksRows}). */
+  /** True: only rows that this version knows, which takes longer ({@link lacksRows}). */
   readonly only_known?: boolean;
 }
 
 /**
- * One page, newest `updated_at` first, ties by id descending (docs/interface.md 5.5.2(1)). Each status is
- * one range of an index, cut at the limit before the ranges are merged, so a page costs the same
- * wherever it stands in the list. Descriptions of more than `inline_bytes` bytes are left out.
+ * A page, newest `updated_at` first, ties by id descending (§5.5.2(1)). Each status is a range of an index, cut at the
+ * limit before the ranges are merged, so every page of a list costs the same. Descriptions of more than `inline_bytes`
+ * bytes are left out.
  */
 export function taskPage(
   filter: TaskFilter,
@@ -188,7 +188,7 @@ export function taskPage(
   )({ ...merged.values, inline_bytes });
 }
 
-/** The position `offset` tasks into the same list: where a page stops looking. */
+/** The position `offset` tasks into the list, where a page stops looking. */
 export function taskPosition(filter: TaskFilter, offset: number): Statement<TaskPosition> {
   const merged = merge({ ...filter, limit: offset + 1 });
   return positions(merged.shape, () =>
@@ -200,7 +200,7 @@ export function taskPosition(filter: TaskFilter, offset: number): Statement<Task
   )({ ...merged.values, offset });
 }
 
-/** Parameters of a list; which of them it has depends on its filter. */
+/** The parameters of a list. It has those that its filter needs. */
 interface ListValues {
   readonly owner: string;
   readonly limit: number;
@@ -248,5 +248,5 @@ function merge(filter: TaskFilter) {
   };
 }
 
-/** Seconds; later than any time of a change. */
+/** Epoch seconds later than any change. */
 export const END_OF_TIME = 9_000_000_000_000;

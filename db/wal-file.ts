@@ -1,8 +1,8 @@
-/** Reads the write-ahead log beside a file, to tell whether the two belong together. Writes nothing. */
+/** Tells whether a write-ahead log belongs to the file beside it. Writes nothing. */
 
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 
-/** Bytes of the header of the log, and of that of each frame (https://sqlite.org/fileformat.html, 4.1). */
+/** Bytes of the headers of the log and of a frame (https://sqlite.org/fileformat.html, 4.1). */
 const HEADER = 32;
 const FRAME_HEADER = 24;
 
@@ -16,21 +16,20 @@ export function hasFrames(log: string): boolean {
   return (statSync(log, { throwIfNoEntry: false })?.size ?? 0) > HEADER + FRAME_HEADER;
 }
 
-/** True if the header of the file says that it has a write-ahead log; false also for what is not a database. */
+/** True if the header of the file says so; false also for a file that is not a database. */
 export function isInWalMode(path: string): boolean {
   return firstBytes(path, FILE_HEADER)[WRITE_VERSION] === WAL_MODE;
 }
 
 /**
- * False if the frames cannot continue the file: it is not in WAL mode, as a copy by `VACUUM INTO`; or pages that
- * lie between the end of the file and that of the store are in neither, as in an older copy. SQLite would
- * mix the two. True for every log that was written to this file, also after a power cut; a wrong pair of the
- * same size is not seen.
+ * False if the log cannot continue the file, so that SQLite would mix the two: the file is not in WAL mode, such as a
+ * copy by `VACUUM INTO`, or neither has the pages between the end of the file and the end of the store, as with an
+ * older copy. True for every log of this file, also after a power cut. A wrong pair of the same size is not noticed.
  */
 export function belongsTogether(path: string, log: string): boolean {
   if (!isInWalMode(path)) return false;
   const header = firstBytes(log, HEADER);
-  // Without a whole header SQLite takes nothing of the log.
+  // SQLite ignores a log without a whole header.
   if (header.length < HEADER) return true;
   const page_size = header.readUInt32BE(8);
   const salt = header.subarray(16, 24);
@@ -42,10 +41,10 @@ export function belongsTogether(path: string, log: string): boolean {
     const frame = Buffer.alloc(FRAME_HEADER);
     for (let at = HEADER; ; at += FRAME_HEADER + page_size) {
       if (readSync(file, frame, 0, FRAME_HEADER, at) < FRAME_HEADER) break;
-      // What follows is left from an earlier use of the log.
+      // The rest is left over from an earlier use of the log.
       if (!frame.subarray(8, 16).equals(salt)) break;
       pages.add(frame.readUInt32BE(0));
-      // Not 0 in the last frame of a transaction: the pages of the store after it.
+      // The number of pages in the store after a transaction, in its last frame; otherwise 0.
       in_store = frame.readUInt32BE(4) || in_store;
     }
   } finally {

@@ -1,6 +1,6 @@
 /**
- * The write queue of a process: waiting batches share one commit, in the order of their calls. Background
- * work has a queue of its own, which takes turns with that of requests.
+ * The write queue of a process: waiting batches share a commit, in the order of their calls. Background work has a
+ * second queue, which takes turns with that of requests.
  */
 
 import { type Cancel, type Clock, type Due, forgiveStall } from "../src/clock.ts";
@@ -22,39 +22,39 @@ export const QUEUED = 4_096;
 export const QUEUED_SIZE = 64 * 1024 * 1024;
 
 /**
- * Batches in one commit at most, and the characters of their texts unless one batch alone has more:
- * so that none waits long for its neighbours, and reads get their turn.
+ * Most batches in one commit, and most characters of their texts unless a single batch has more. So no batch waits
+ * long for its neighbours, and reads get their turn.
  */
 const GROUP = 256;
 const GROUP_SIZE = 1024 * 1024;
 
 /**
- * Batches of background work in one commit: one beside requests, or `alone` if no request wrote for `quiet`
- * seconds; but at least this `part` of those that wait, so that none becomes overdue. One of them, such as
- * the end of 16 notifications, takes about as long as five changes by requests.
+ * Batches of background work in one commit: one beside requests, `alone` if no request wrote for `quiet` seconds, and
+ * at least `part` of those that wait, so that none becomes overdue. A batch, such as the end of 16 notifications,
+ * takes as long as five changes by requests.
  */
 const BACKGROUND = { alone: 8, quiet: 0.05, part: 1 / 8 };
 
-/** Seconds of a commit, and batches in one: the bounds of what is counted. */
+/** Buckets of the histograms: seconds of a commit, and batches in it. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const BATCHES = [1, 2, 4, 8, 16, 32, 64, 128, GROUP];
 
 /**
- * After a slow commit the next one waits a moment: the clients just answered send again soon, and
- * would otherwise miss the group that starts at once and wait for a whole commit more. Seconds.
+ * Seconds. After a commit slower than `after`, the next one waits for `part` of its time: the clients just answered
+ * send again soon, and would otherwise miss the next group.
  */
 const GATHER = { after: 0.003, part: 0.15, most: 0.004 };
 
-/** Seconds before a batch is due at which no try of it begins any more. */
+/** Seconds before a batch is due from which on no attempt begins. */
 const MARGIN = 0.1;
 
-/** Seconds between two checks for what is overdue, at most: a check that is late shows a stall. */
+/** Most seconds between two checks for overdue batches. A late check shows a stall of the process. */
 const SWEEP_EVERY = 0.5;
 
 /** `due` is when its caller gets `503`. */
 interface Job extends Due {
   readonly statements: readonly Statement[];
-  /** Bytes that its texts take, about. */
+  /** Characters of its texts. */
   readonly size: number;
   readonly resolve: (results: WriteResult[]) => void;
   readonly reject: (error: unknown) => void;
@@ -63,22 +63,22 @@ interface Job extends Due {
 }
 
 /**
- * Does all of a group or nothing; rejects with a `ServiceError` when the store cannot be used. After
- * `until` (as {@link Clock.elapsed}) it must not begin: its callers have `503` by then.
+ * Commits all of a group or nothing. Rejects with a `ServiceError` if the store cannot be used. Must not begin after
+ * `until` (by {@link Clock.elapsed}), when its callers have got `503`.
  */
 type CommitGroup = (statements: readonly Statement[], until: number) => Promise<WriteResult[]>;
 
 /**
- * One group is under way at a time. A batch that has no result within `STORE_SECONDS` seconds of
- * its call, without one stall of the process, is rejected with `503 store_unavailable`: one that still
- * waits is never written, one that is under way may be.
+ * Commits one group at a time. A batch without a result `STORE_SECONDS` seconds after its call, not counting one
+ * stall of the process, is rejected with `503 store_unavailable`. If it still waits, it is never written; if it is
+ * under way, it may be.
  */
 export function createWriteQueue(commit: CommitGroup, clock: Clock, report: ReportFault) {
-  /** Each in the order of its calls, hence of its `due`. */
+  /** Both are in the order of the calls, and so of `due`. */
   const requests: Job[] = [];
   const background: Job[] = [];
   const queues = [requests, background] as const;
-  /** Whose turn the group under way, or the last one, was. */
+  /** The queue of the group under way, or of the last one. */
   let turn: (typeof queues)[number] = requests;
   let under_way: readonly Job[] = [];
   let queued_bytes = 0;
@@ -110,7 +110,7 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
       }
     } catch (error) {
       const away = error instanceof ServiceError;
-      // A bad statement undid its whole group: its halves are tried apart, so that it ends up alone.
+      // A bad statement undid its whole group. The halves are tried apart until it is alone.
       if (jobs.length > 1 && !away) {
         const middle = jobs.length >> 1;
         await settle(jobs.slice(0, middle));
@@ -133,7 +133,7 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
 
   const queued = () => requests.length + background.length;
 
-  /** Takes the first batches of a queue that share a commit, `most` at most. */
+  /** Takes up to `most` batches off a queue, to share a commit. */
   const take = (queue: Job[], most: number): Job[] => {
     let count = 0;
     let size = 0;
@@ -148,8 +148,8 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
   };
 
   /**
-   * The queues take turns while neither is empty: the clients just answered send again while background
-   * work is written, and the next group of requests waits for little of it.
+   * The queues take turns while neither is empty. While background work is written, the clients just answered send
+   * again, and their next group waits for little of it.
    */
   const nextGroup = (): Job[] => {
     const is_background = background.length > 0 && (turn === requests || requests.length === 0);
@@ -163,7 +163,7 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
   const run = async () => {
     let gather = 0;
     while (queued() > 0) {
-      // A macrotask first, so that every request of this turn of the loop joins the group.
+      // A macrotask, so that every request of this turn of the event loop joins the group.
       await new Promise<void>((next) => setImmediate(next));
       if (gather > 0) await new Promise<void>((next) => clock.after(gather, next));
       under_way = nextGroup();
@@ -177,7 +177,7 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
     running = undefined;
   };
 
-  /** Rejects what is overdue, and looks again. A stall of the process is forgiven once. */
+  /** Rejects overdue batches. Each batch is forgiven one stall of the process. */
   const sweep = (expected: number) => {
     cancel_sweep = undefined;
     const now = clock.elapsed();
@@ -238,12 +238,12 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
         running ??= run();
       });
     },
-    /** False from a commit that failed, or did not end in time, until one succeeds. */
+    /** False after a commit failed or did not end in time, until one succeeds. */
     writable: (): boolean => writable,
     stats: (): StoreStats => ({ durations, groups, failed, queued: queued() }),
     /**
-     * Refuses further batches, and waits until those under way are settled. False when a commit does
-     * not end within `STORE_SECONDS` seconds: its connection is then still in use.
+     * Refuses further batches, and waits until the others are settled. Returns false if a commit does not end within
+     * `STORE_SECONDS` seconds: its connection is then still in use.
      */
     async close(): Promise<boolean> {
       closed = true;
@@ -254,7 +254,7 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
   };
 }
 
-/** Characters of the texts: what makes one batch larger than another. */
+/** Characters of all texts in a batch. */
 function sizeOf(statements: readonly Statement[]): number {
   let size = 0;
   for (const { args } of statements) {

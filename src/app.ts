@@ -49,10 +49,10 @@ const HEALTH_SECONDS = 1.5;
 
 export type App = Awaited<ReturnType<typeof startApp>>;
 
-/** Seconds that requests under way get at a stop before their connections are cut. */
+/** Seconds that requests under way have at a stop before their connections are cut. */
 const DRAIN = 10;
 
-/** Opens and migrates the store, then listens. Throws a ConfigError when either cannot be done. */
+/** Opens and migrates the store, then listens. Throws a `ConfigError` if it cannot. */
 export async function startApp(deps: AppDeps) {
   const tls = await loadTls(deps.config);
   if (tls) warnOfExpiry(tls, deps.clock.now(), deps.log);
@@ -173,7 +173,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     version: VERSION,
   });
 
-  /** Made at its first request, so that the start does not wait for it. */
+  /** Made at the first request, so that the start does not wait for it. */
   let document: string | undefined;
   const openapi = (): string =>
     (document ??= JSON.stringify(
@@ -263,8 +263,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
 
   let stopping: Promise<void> | undefined;
   const stop = async () => {
-    // Refuse new requests -> end streams and waits -> stop jobs -> drain -> write the activity log
-    // -> close the store.
+    // Refuse new requests, end streams and waits, stop jobs, drain, write the activity log, close the store.
     const drained = server.stop();
     streams.close();
     monitor.stop();
@@ -277,14 +276,14 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
   };
 
   return {
-    /** Address shown to clients, without a trailing slash. */
+    /** The address for clients, without a trailing slash. */
     url,
-    /** Address this process listens on. */
+    /** The address that this process listens on. */
     local_url: server.url.origin,
     baseAddresses: base_addresses,
-    /** Where this start made a new store; null if it found one. */
+    /** The place of the store if this start created it; null if it found one. */
     newStore: core.newStore,
-    /** The code to create the first account with; null where there is none to create that way. */
+    /** The code that creates the first account; null if none is to be created that way. */
     startCode: async () => (config.ACCOUNT_CREATION === "first" ? core.startCode.current() : null),
     services,
     feed,
@@ -294,7 +293,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     sender,
     webhooks: core.webhooks,
     openPages: core.openPages,
-    /** Ends gracefully; a second call waits for the first. */
+    /** Stops gracefully. A second call waits for the first. */
     stop: (): Promise<void> => (stopping ??= stop()),
   };
 }

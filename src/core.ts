@@ -1,7 +1,4 @@
-/**
- * Everything below the surfaces: the store, events and waits, the services, background jobs and
- * pushes. src/app.ts puts HTTP on top of it.
- */
+/** Everything below the surfaces: store, events, waits, services, jobs and notifications. src/app.ts puts HTTP on it. */
 
 import { assertCompatible, OutdatedError } from "../db/compatibility.ts";
 import { createFaultLog } from "../db/faults.ts";
@@ -67,33 +64,31 @@ import { createTrialCheck } from "./services/trial.ts";
 import { createAddressUses } from "./services/use-limits.ts";
 import { createSigner } from "./signer.ts";
 
-/** What the process gives, and a test replaces. */
+/** What the process provides, and tests replace. */
 export interface AppDeps {
   readonly config: Config;
   /** All notification channels, configured or not. */
   readonly channels: readonly Channel[];
-  /** The time of the interface: of records, limits, waits and jobs. A test moves it. */
+  /** The time of records, limits, waits and jobs. Tests move it. */
   readonly clock: Clock;
-  /**
-   * Real time, also in tests: for deadlines of the store and of sockets, and for figures of the process.
-   */
+  /** Real time, also in tests: for deadlines of the store and of sockets, and for figures of the process. */
   readonly timers: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  /** For requests to addresses that users give: another name server and authority, for tests. */
+  /** For tests: another name server and certificate authority for requests to addresses that users give. */
   readonly outbound?: Pick<OutboundOptions, "ca" | "resolve">;
-  /** The time at the store in epoch seconds; null where that is this machine's own. */
+  /** The store's time in epoch seconds; null if it is this machine's. */
   readonly storeTime: (store: Store) => Promise<number | null>;
   /**
-   * Asks the process to stop gracefully and exit with 1, for a fault that it cannot recover from. Returns at once, may be called more than once and while the start is under way. The
-   * reason is logged, so it holds no content.
+   * Asks the process to stop gracefully and exit with 1, after a fault that it cannot recover from. Returns at once. May
+   * be called more than once, and during the start. The reason is logged, so it must hold no content.
    */
   readonly endProcess: (reason: string) => void;
 }
 
 export type Core = Awaited<ReturnType<typeof createCore>>;
 
-/** Opens and migrates the store, and follows its events. Throws a ConfigError when it cannot. */
+/** Opens and migrates the store, and follows its events. Throws a `ConfigError` if it cannot. */
 export async function createCore(deps: AppDeps) {
   const { config, channels, clock, timers, ids, log, storeTime, endProcess } = deps;
   const limits_on = config.RATE_LIMITS === "on";
@@ -146,7 +141,7 @@ export async function createCore(deps: AppDeps) {
     shared: createSharedTime(store),
     log,
   });
-  // Before anything is decided by the time. A fault shows in what follows.
+  // Before any decision depends on the time. A fault shows in what follows.
   const compareClocks = async () => {
     await clocks.look();
     const overdue = await store.read(overdueQuestions({ now: clock.now(), limit: 1 }));
@@ -200,7 +195,6 @@ export async function createCore(deps: AppDeps) {
   const tasks = createTasks({ ...service_deps, keys });
   const items = createInboxPosts({ ...service_deps, tasks });
   const webhooks = createWebhookWorker({ store, items, outbound, slots, clock, timers, ids, log });
-  /** Of every lane of this process. */
   const laneHealth = () => [...sender.health(), webhooks.health()];
   const checkAddress = createAddressCheck({ outbound, timers });
   const admitAddressUse = createAddressUses({ store, clock, is_on: limits_on });
@@ -277,7 +271,7 @@ export async function createCore(deps: AppDeps) {
         }),
     }),
     clock,
-    // One that is ahead must not remove what others still need.
+    // A clock that is ahead must not remove what others still need.
     retentionTime: clocks.retentionTime,
     log,
   });
@@ -285,7 +279,7 @@ export async function createCore(deps: AppDeps) {
   await feed.start();
   store.watch({
     changed: feed.wake,
-    // A store that is lost again is found so by the feed's own reads.
+    // If the store is lost again, the reads of the feed notice it.
     reconnected: () => void feed.newest(STORE_SECONDS).catch(() => {}),
   });
 
@@ -317,7 +311,7 @@ export async function createCore(deps: AppDeps) {
       webhooks.run();
     },
 
-    /** Ends the waits, and resolves when the background work under way is done. */
+    /** Ends the waits, and resolves when the background work under way has ended. */
     async stopWork(): Promise<void> {
       waits.close();
       store_watch.stop();
@@ -330,7 +324,7 @@ export async function createCore(deps: AppDeps) {
       ]);
     },
 
-    /** Ends what the surfaces need until their last answer: the feed and the store. */
+    /** Closes what the surfaces need until their last answer: the feed and the store. */
     async close(): Promise<void> {
       feed.stop();
       await store.close();
@@ -338,7 +332,7 @@ export async function createCore(deps: AppDeps) {
   };
 }
 
-/** What {@link openStore} failed with, as a `ConfigError` that names the variable at fault. */
+/** A `ConfigError` for an error of {@link openStore}. */
 function startFault(url: string, error: unknown): ConfigError {
   if (error instanceof OutdatedError) return new ConfigError(`DATABASE_URL: ${error.message}`);
   if (error instanceof RefusedStore) return refusedStore(url, error.message);

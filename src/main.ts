@@ -10,17 +10,17 @@ import { createLog, describeError } from "./log.ts";
 import { CHANNELS } from "./notify/channels/registry.ts";
 import { VERSION } from "./version.ts";
 
-/** Seconds that a stop may take when the process has to end; then the process exits anyway. */
+/** Seconds that a stop after a fault may take before the process exits anyway. */
 const END_WITHIN = 15;
 
-/** Through `npx` one Ctrl-C arrives twice: a repeat within this many seconds is the same one. */
+/** Through `npx` a Ctrl-C arrives twice: within this many seconds it is the same one. */
 const SAME_SIGNAL = 1;
 
-// Whoever read the output may go away; that must not end the service.
+// The reader of the output may go away, which must not end the service.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 
-// Every end is a `process.exit`. While the store is opened, and once the last connection is closed,
-// nothing else may hold the process, and it would end in the middle of a commit.
+// The process always ends by `process.exit`. While the store opens, or after the last connection is closed, nothing
+// else keeps it alive, and it could end in the middle of a commit.
 keepAlive();
 
 try {
@@ -42,8 +42,7 @@ try {
     process.exitCode = 1;
     log.error("ending", { reason });
     systemClock.after(END_WITHIN, () => process.exit(1));
-    // Deferred, so that it may be called before the start has given its promise; a start that
-    // fails is reported below.
+    // Deferred, as `starting` may not be set yet. A start that fails is reported below.
     void Promise.resolve()
       .then(() => starting)
       .then(finish, () => {});
@@ -98,7 +97,7 @@ try {
   process.exit(1);
 }
 
-/** One line for the person who starts it: the variable at fault, and never its value. */
+/** A line for the person who starts Relay, with the variable at fault but never its value. */
 function startFault(error: unknown): string {
   if (error instanceof ConfigError) return error.message;
   return `unexpected error ${JSON.stringify(describeError(error))}`;

@@ -1,6 +1,6 @@
 /**
- * Delivers the events of all processes in commit order, without a gap: from memory when the next
- * one is this process's own, else from the outbox table (docs/interface.md 7.1.3).
+ * Delivers the events of all processes in commit order, without a gap (§7.1.3): this process's own from memory, those
+ * of others from the outbox table.
  */
 
 import type { Cancel, Clock } from "../clock.ts";
@@ -13,9 +13,9 @@ const STORE_SILENCE = 4;
 
 /** What the feed reads of the store. */
 interface EventSource {
-  /** The newest sequence number. Fails when it takes longer than `within` seconds. */
+  /** The newest event's number. Rejects after `within` seconds. */
   latest(within: number): Promise<number>;
-  /** Up to `limit` events with a higher number than `seq`, in order; `within` as before. */
+  /** Up to `limit` events after the number `seq`, in order. Rejects after `within` seconds. */
   after(seq: number, limit: number, within: number): Promise<StoredEvent[]>;
   /** Seconds between polls while someone listens. */
   pollEvery(): number;
@@ -29,10 +29,7 @@ interface FeedOptions {
 
 export type Feed = ReturnType<typeof createFeed>;
 
-/**
- * Events of one read of the table. The largest have some 65 kB, and a libSQL server refuses an answer
- * of more than 10 MB.
- */
+/** Events in one read. The largest have 65 kB, and a libSQL server refuses answers of more than 10 MB. */
 const PAGE = 100;
 /** Seconds between polls while nobody listens, and while the store is away. */
 const IDLE_POLL = 0.25;
@@ -41,20 +38,19 @@ export function createFeed({ source, clock, log }: FeedOptions) {
   const accounts = createTopics<StoredEvent>();
   const subjects = createTopics<void>();
   const losses = new Set<() => void>();
-  /** This process's own events that are not delivered yet, by number. */
+  /** Events of this process that are not yet delivered, by number. */
   const own = new Map<number, StoredEvent>();
   let last = 0;
   let lost = false;
   let stopped = false;
-  /** Whether the table is to be read once more. */
   let requested = false;
   let pumping = false;
   const waiting: (() => void)[] = [];
   let cancel_poll: Cancel = () => {};
-  /** When a read began, or the store last answered it; by `clock.elapsed()`. */
+  /** When a read began, or the store last answered; by {@link Clock.elapsed}. */
   let answered_at = 0;
 
-  /** Seconds until the store counts as lost, unless it answers. */
+  /** Seconds until the store counts as lost if it does not answer. */
   const timeLeft = (): number => answered_at + STORE_SILENCE - clock.elapsed();
 
   const deliver = (event: StoredEvent) => {
@@ -79,7 +75,7 @@ export function createFeed({ source, clock, log }: FeedOptions) {
       for (const row of rows) {
         if (row.seq <= last) continue;
         if (row.seq !== last + 1) {
-          // Older events are pruned: listeners cannot learn what they missed, so they reconnect.
+          // The events in between are pruned. Listeners reconnect, since they cannot learn what they missed.
           log.warn("fell behind the events", { missed: row.seq - last - 1 });
           notifyLoss();
         }
@@ -98,7 +94,7 @@ export function createFeed({ source, clock, log }: FeedOptions) {
     notifyLoss();
   };
 
-  /** Starts again from the newest event; earlier listeners know of the loss. */
+  /** Starts again from the newest event. Earlier listeners were told of the loss. */
   const recover = async (): Promise<void> => {
     last = await source.latest(timeLeft());
     answered_at = clock.elapsed();
@@ -112,7 +108,7 @@ export function createFeed({ source, clock, log }: FeedOptions) {
     await readTable();
   };
 
-  /** One failure may be a stale connection; two, or a long silence, mean that the store is lost. */
+  /** One failure may be a stale connection. After two, or a long silence, the store is lost. */
   const readWithRetry = async (): Promise<void> => {
     answered_at = clock.elapsed();
     try {
@@ -129,7 +125,7 @@ export function createFeed({ source, clock, log }: FeedOptions) {
       const resolvers = waiting.splice(0);
       await readWithRetry().catch((error: unknown) => {
         lose(error);
-        // Callers that came during the read get the result now, not after another long timeout.
+        // Callers that came during the read share its result, instead of waiting for another timeout.
         resolvers.push(...waiting.splice(0));
       });
       for (const resolve of resolvers) resolve();
@@ -145,7 +141,7 @@ export function createFeed({ source, clock, log }: FeedOptions) {
     void pump();
   };
 
-  /** Resolves when a read that began after the call is done, however many follow it. */
+  /** Resolves when a read that began after the call has ended. */
   const readAgain = (): Promise<void> =>
     new Promise((resolve) => {
       if (stopped) return resolve();
@@ -173,7 +169,7 @@ export function createFeed({ source, clock, log }: FeedOptions) {
       poll();
     },
 
-    /** Delivers the events of a batch that this process has just committed. */
+    /** Delivers the events of a batch that this process committed. */
     committed(events: readonly StoredEvent[]): void {
       if (lost) return;
       for (const event of events) if (event.seq > last) own.set(event.seq, event);
@@ -184,10 +180,7 @@ export function createFeed({ source, clock, log }: FeedOptions) {
     /** Reads events of other processes now. */
     wake,
 
-    /**
-     * Resolves when every event committed before the call was delivered. Throws
-     * `503 store_unavailable` when the store is away.
-     */
+    /** Resolves when all events from before the call are delivered. Throws `503 store_unavailable` if the store is away. */
     async caughtUp(): Promise<void> {
       await readAgain();
       if (lost || stopped) throw new ServiceError("store_unavailable");
@@ -207,7 +200,7 @@ export function createFeed({ source, clock, log }: FeedOptions) {
       return cancel;
     },
 
-    /** Calls `listener` when events may have been missed, since the store is or was away. */
+    /** Calls `listener` when events may have been missed, because the store is or was away. */
     onLost(listener: () => void): Cancel {
       losses.add(listener);
       return () => losses.delete(listener);
@@ -216,8 +209,8 @@ export function createFeed({ source, clock, log }: FeedOptions) {
     isLost: (): boolean => lost,
 
     /**
-     * The number of the newest event in the store. If it is below that of one that was delivered, an older copy has
-     * taken the place of the store: listeners reconnect, and the feed goes on from there.
+     * The number of the newest event in the store. If a higher one was delivered, an older copy has replaced the store:
+     * listeners reconnect, and the feed continues from there.
      */
     async newest(within: number): Promise<number> {
       const before = last;
@@ -230,7 +223,7 @@ export function createFeed({ source, clock, log }: FeedOptions) {
       return seq;
     },
 
-    /** The number of the last event that was delivered here. */
+    /** The number of the last event that this process delivered. */
     position: (): number => last,
 
     stop(): void {
@@ -240,7 +233,7 @@ export function createFeed({ source, clock, log }: FeedOptions) {
   };
 }
 
-/** Listeners by topic; removing one is idempotent, also while an event is delivered. */
+/** Listeners by topic. Removing one is idempotent, also while an event is delivered. */
 function createTopics<Event>() {
   const topics = new Map<string, Set<(event: Event) => void>>();
   return {

@@ -1,34 +1,34 @@
-/** Long polls: requests that sleep until something happens (docs/interface.md 6). */
+/** Long polls: requests that sleep until an event, their deadline, or a stop (§6). */
 
 import type { Cancel, Clock } from "../clock.ts";
 import { ClientGone, fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Feed } from "./feed.ts";
 
-/** What one read of the store found. */
+/** The result of one read within a wait. */
 interface WaitRead<T> {
   readonly value: T;
-  /** True: the wait is over. */
+  /** True if the wait is over. */
   readonly done: boolean;
-  /** Seconds from now until the next read is due without any event; absent: none. */
+  /** Seconds until the next read if there is no event; absent: only an event causes one. */
   readonly again_in?: number;
 }
 
-/** One of its owner's waits, counted from before the request sleeps. Releasing it twice is harmless. */
+/** A counted wait of its owner. It may be released more than once. */
 export interface WaitSlot {
   release(): void;
 }
 
 interface Wait<T> {
-  /** Who is counted: a key or an account. */
+  /** The key or account whose waits are counted. */
   readonly owner: string;
   /** Resources whose events end the sleep. */
   readonly subjects: readonly string[];
-  /** Seconds to sleep at most; 0 reads once. */
+  /** Seconds to sleep at most; 0: read once. */
   readonly seconds: number;
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
-  /** A slot reserved before, when the request must not start without one. */
+  /** A slot reserved before, if the request must not start without one. */
   readonly slot?: WaitSlot | undefined;
   read(): Promise<WaitRead<T>>;
 }
@@ -40,7 +40,7 @@ export function createWaiters({ feed, clock }: { feed: Feed; clock: Clock }) {
   const endings = new Set<() => void>();
   let closed = false;
 
-  /** A slot for `owner`, or null when it has its full number (§6.5). */
+  /** A slot for `owner`, or null if all its slots are taken (§6.5). */
   const reserve = (owner: string): WaitSlot | null => {
     const count = sleeping.get(owner) ?? 0;
     if (count >= LIMITS.waits) return null;
@@ -60,17 +60,16 @@ export function createWaiters({ feed, clock }: { feed: Feed; clock: Clock }) {
   return {
     reserve,
 
-    /** Keys and accounts that have requests asleep now. */
+    /** The number of keys and accounts with sleeping requests. */
     owners: (): number => sleeping.size,
 
-    /** Requests asleep now, over all owners. */
+    /** The number of sleeping requests of all owners. */
     count: (): number => [...sleeping.values()].reduce((sum, count) => sum + count, 0),
 
     /**
-     * Reads, and sleeps between reads until one is done, the time is up, or the server stops: what
-     * the last read found is the result. Listens before the first read, so no event falls between.
-     * Throws `429 too_many_waits`, `503 store_unavailable` when the store is lost, and whatever
-     * `read` throws.
+     * Reads, and sleeps between reads, until a read is done, the time is up, or the server stops. Returns the value of
+     * the last read. Listens before the first read, so it misses no event. Throws `429 too_many_waits`,
+     * `503 store_unavailable` if the store is lost, `ClientGone`, and whatever `read` throws.
      */
     async wait<T>({ owner, subjects, seconds, signal, slot, read }: Wait<T>): Promise<T> {
       let woken = false;
@@ -94,7 +93,7 @@ export function createWaiters({ feed, clock }: { feed: Feed; clock: Clock }) {
         if (seconds > 0) {
           for (const subject of subjects) cancels.push(feed.onSubject(subject, wake));
           cancels.push(feed.onLost(onLost));
-          // A feed that still lags behind a returned store would miss what happens now.
+          // A feed that lags behind a store that is back would miss what happens now.
           if (feed.isLost()) await feed.caughtUp();
         }
         let found = await read();
@@ -132,7 +131,7 @@ export function createWaiters({ feed, clock }: { feed: Feed; clock: Clock }) {
       }
     },
 
-    /** Ends every wait with what it last found; later ones read once (docs/interface.md 6.4). */
+    /** Ends every wait after one more read. Later waits read once (§6.4). */
     close(): void {
       closed = true;
       for (const end of [...endings]) end();

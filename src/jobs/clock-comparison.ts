@@ -1,6 +1,6 @@
 /**
- * Compares this process's wall clock with that of the store, or on a file with those of the other processes, and
- * tells a difference (docs/interface.md §11.5.3). What cannot be undone goes by the earliest of the clocks.
+ * Compares this process's wall clock with that of a libSQL server, or with those of the other processes on a file, and
+ * reports a difference (§11.5.3). What cannot be undone goes by the earliest of the clocks.
  */
 
 import type { Clock } from "../clock.ts";
@@ -8,39 +8,39 @@ import type { Log } from "../log.ts";
 
 /** Seconds. */
 const CLOCKS = {
-  /** A difference above it is told (docs/interface.md §11.5.3). */
+  /** A larger difference is reported (§11.5.3). */
   differ: 5,
-  /** Between two writes of the own time to a file. */
+  /** Between two writes of this process's time to a file. */
   write_every: 10,
-  /** A look that comes later tells nothing of another process. */
+  /** A longer time between two looks says nothing about another process. */
   gap: 4,
-  /** How long a comparison holds without a newer one, and one with the past. */
+  /** How long a comparison holds without a newer one; `kept`: one with the past. */
   known: 30,
   kept: 600,
   /** Between two log lines about one source. */
   tell_every: 60,
-  /** A store that was written to within this time before the start has a clock to go by. */
+  /** A file that was written this recently before the start shows a current time. */
   recent: 15,
-  /** After the start on a file that has rested: enough for the other processes to say their time. */
+  /** After the start on a file with no recent time: enough for other processes to write theirs. */
   careful: 5,
-  /** How long a start waits for the others to say theirs, and between its looks. */
+  /** How long a start waits for the time of other processes, and between its looks. */
   answered_within: 2.5,
   look_every: 0.25,
 } as const;
 
-/** What the clock was compared with: the store's, that of another process, or the times written before. */
+/** What the clock was compared with: a server's clock, that of another process, or times written before. */
 type ClockSource = "store" | "process" | "past";
 
-/** A time in the store that every process writes and reads; epoch seconds. */
+/** A time in the store that every process writes and reads, in epoch seconds. */
 interface SharedTime {
-  /** What was written last; null if nothing was. */
+  /** Null before the first write. */
   read(): Promise<number | null>;
   write(now: number): Promise<void>;
 }
 
 interface ComparisonOptions {
   readonly clock: Pick<Clock, "now" | "elapsed">;
-  /** Real time, for the waiting of a start. */
+  /** Real time, for the waits at the start. */
   readonly timers: Pick<Clock, "after" | "elapsed">;
   /** The store's time in epoch seconds; null for a file. */
   readonly storeTime: () => Promise<number | null>;
@@ -50,9 +50,9 @@ interface ComparisonOptions {
 }
 
 interface Offset {
-  /** Seconds that this process is ahead; below zero: behind. */
+  /** Seconds that this process is ahead; negative: behind. */
   readonly seconds: number;
-  /** By {@link Clock.elapsed}. */
+  /** When it no longer holds, by {@link Clock.elapsed}. */
   readonly until: number;
 }
 
@@ -61,17 +61,17 @@ export function createClockComparison(options: ComparisonOptions) {
   const offsets = new Map<ClockSource, Offset>();
   /** What was logged last. */
   const told = new Map<ClockSource, { readonly seconds: number; readonly at: number }>();
-  /** The last look at the shared time, and what was there. */
+  /** The last look at the shared time. */
   let last: {
     readonly elapsed: number;
     readonly now: number;
     readonly value: number | null;
   } | null = null;
-  /** What this process wrote last, and when by {@link Clock.elapsed}. */
+  /** What this process wrote last, and when, by {@link Clock.elapsed}. */
   let own: { readonly value: number; readonly elapsed: number } | null = null;
-  /** Whether the store has no clock of its own; null before it was asked. */
+  /** Whether the store is a file, without a clock of its own; null before the first look. */
   let is_file: boolean | null = null;
-  /** Until then, by {@link Clock.elapsed}, jobs go by a time that was written before the start. */
+  /** Until then, by {@link Clock.elapsed}, jobs use a time that was written before the start. */
   let careful: { readonly until: number; readonly time: number } | null = null;
 
   const isOff = (seconds: number) => Math.abs(seconds) > CLOCKS.differ;
@@ -84,7 +84,7 @@ export function createClockComparison(options: ComparisonOptions) {
     );
   };
 
-  /** Logs a difference that begins, changes much or ends: each source once a minute at most. */
+  /** Logs a difference that begins, changes by much or ends; each source at most once a minute. */
   const tell = (against: ClockSource, seconds: number) => {
     const before = told.get(against);
     if (before && clock.elapsed() - before.at < CLOCKS.tell_every) return;
@@ -98,13 +98,13 @@ export function createClockComparison(options: ComparisonOptions) {
 
   const note = (against: ClockSource, seconds: number, kept: number) => {
     const held = current().find(([source]) => source === against)?.[1] ?? 0;
-    // Of several other processes the one that is furthest away counts, while its time is new.
+    // Of several other processes, the one with the largest recent difference counts.
     if (against === "process" && Math.abs(held) > Math.abs(seconds)) return;
     offsets.set(against, { seconds, until: clock.elapsed() + kept });
     tell(against, seconds);
   };
 
-  /** The store's time, compared on the way; null for a file. */
+  /** Reads the store's time and compares it; null for a file. */
   const measure = async (): Promise<number | null> => {
     const from = clock.elapsed();
     const time = await storeTime();
@@ -132,7 +132,7 @@ export function createClockComparison(options: ComparisonOptions) {
     last = { elapsed, now, value };
     if (before === null) {
       if (value !== null && now - value > CLOCKS.recent) {
-        // The store has rested, or this clock is ahead: the others will have said so by then.
+        // Nobody wrote recently, or this clock is ahead: then others will have written by the end of `careful`.
         careful = { until: elapsed + CLOCKS.careful, time: value };
       }
       if (value !== null && isOff(Math.min(now - value, 0))) note("past", now - value, CLOCKS.kept);
@@ -140,11 +140,11 @@ export function createClockComparison(options: ComparisonOptions) {
     }
     const gap = elapsed - before.elapsed;
     const jump = now - before.now - gap;
-    // Forwards it may have been the sleep of the machine, for which the monotonic clock stands still.
+    // A jump forwards may be a sleep of the machine, during which the monotonic clock stands still.
     if (isOff(Math.min(jump, 0))) note("past", jump, CLOCKS.kept);
     const is_new = value !== before.value && value !== own?.value && value !== null;
     if (is_new && gap < CLOCKS.gap && Math.abs(jump) < 1) {
-      // It was written within the gap.
+      // It was written at some moment in the gap.
       const most = now - value;
       note("process", most < 0 ? most : Math.max(0, most - gap), CLOCKS.known);
       if (isOff(most) && (own === null || elapsed - own.elapsed >= 1)) return write();
@@ -157,19 +157,19 @@ export function createClockComparison(options: ComparisonOptions) {
     Math.max(0, ...current().flatMap(([source, s]) => (source !== "past" && isOff(s) ? [s] : [])));
 
   return {
-    /** As it is without this: the store's time. */
+    /** The store's time in epoch seconds; null for a file. */
     storeTime: measure,
 
-    /** To be called once a second, and once before the service begins. */
+    /** Call it once a second, and once before the service begins. */
     async look(): Promise<void> {
       is_file ??= (await measure()) === null;
-      // A server is compared with on other occasions: jobs read its time.
+      // A server's time is compared when jobs read it.
       if (is_file) await lookAtShared();
     },
 
     /**
-     * To be awaited before the service begins, if a question would be over by this clock: gives other processes on a
-     * file that has rested time to say that theirs is earlier.
+     * Await it before the service begins, if this clock says that a question has expired: on a file without a recent
+     * time, it gives other processes time to write an earlier one.
      */
     async settle(): Promise<void> {
       const until = timers.elapsed() + CLOCKS.answered_within;
@@ -179,20 +179,20 @@ export function createClockComparison(options: ComparisonOptions) {
       }
     },
 
-    /** Epoch seconds: by this clock, or by an earlier one that it is known to be ahead of. */
+    /** Epoch seconds by this clock, or by another one that is earlier. */
     agreedNow: (): number => clock.now() - ahead(),
 
-    /** Epoch seconds that retention and the expiry of questions go by: the earliest of the clocks. */
+    /** Epoch seconds by the earliest of the clocks, for retention and the expiry of questions. */
     async retentionTime(): Promise<number> {
       const time = (await measure()) ?? Number.POSITIVE_INFINITY;
       const early = careful && clock.elapsed() < careful.until ? careful.time : time;
       return Math.min(clock.now() - ahead(), time, early);
     },
 
-    /** Seconds that this clock is ahead, by what it was compared with; empty before it was. */
+    /** Seconds that this clock is ahead, by source; empty before the first comparison. */
     offsets: (): ReadonlyMap<ClockSource, number> => new Map(current()),
 
-    /** True while one of the differences is above the bound. */
+    /** True while a difference is large enough to be reported. */
     differs: (): boolean => current().some(([, seconds]) => isOff(seconds)),
   };
 }

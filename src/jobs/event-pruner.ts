@@ -1,7 +1,6 @@
 /**
- * Removes events that every process has had time to read. Their age is counted from when this process first
- * saw them, by its monotonic clock: a wall clock that is days ahead removes nothing that others have not read
- * (docs/interface.md 11.5).
+ * Removes events that every process has had time to read (§11.5). Their age counts from when this process first saw
+ * them, by its monotonic clock, so a wall clock that is ahead removes none too early.
  */
 
 import type { Clock } from "../clock.ts";
@@ -13,17 +12,17 @@ export const LOOK_EVERY = 10;
 
 interface EventPrunerOptions {
   readonly outbox: {
-    /** The newest sequence number. */
+    /** The newest event's number. */
     latest(): Promise<number>;
-    /** Deletes up to `limit` events up to a number; gives how many. */
+    /** Deletes up to `limit` events up to a number; returns how many. */
     prune(upto: number, limit: number): Promise<number>;
   };
   readonly clock: Pick<Clock, "elapsed">;
 }
 
-/** Gives one step: it deletes up to `limit` events, and gives whether more may be left. */
+/** Returns a step that deletes up to `limit` events, and returns whether more may be left. */
 export function createEventPruner({ outbox, clock }: EventPrunerOptions) {
-  /** The newest event at some moments of the retention; a restart begins again. */
+  /** The newest event at some moments within the retention; empty after a restart. */
   const marks: { readonly seq: number; readonly at: number }[] = [];
   let upto = 0;
 
@@ -31,12 +30,12 @@ export function createEventPruner({ outbox, clock }: EventPrunerOptions) {
     const last = marks.at(-1);
     if (!last || clock.elapsed() - last.at >= LOOK_EVERY) {
       const seq = await outbox.latest();
-      // An older copy has taken the place of the store: its next events get numbers that were used before.
+      // An older copy has replaced the store: its next events get numbers that were used before.
       if (last && seq < last.seq) {
         marks.length = 0;
         upto = 0;
       }
-      // The moment after the read: no event must seem older than it is.
+      // After the read, so that no event seems older than it is.
       marks.push({ seq, at: clock.elapsed() });
     }
     while (clock.elapsed() - marks[0]!.at >= RETENTION) upto = marks.shift()!.seq;
