@@ -98,18 +98,20 @@ interface Work {
 /** Plans the changes of all files, shows them, asks, and only then writes. */
 async function carryOut(io: Io, work: Work): Promise<number> {
   const { client, places, options, plan, write } = work;
-  const steps: Step[] = [];
-  for (const place of places) {
-    const refusal = await attempt(async () => {
-      const snapshot = await readSnapshot(place.file);
+  const files: { readonly path: string; readonly change: string; readonly copy: string | null }[] =
+    [];
+  /** The file at hand. */
+  let path = "";
+  try {
+    const steps: Step[] = [];
+    for (const place of places) {
+      path = place.file;
+      const snapshot = await readSnapshot(path);
       steps.push({ place, snapshot, change: await plan(place, snapshot) });
-    });
-    if (refusal) return leave(io, work, place, refusal, []);
-  }
-  const due = steps.filter(({ change }) => change.kind !== "none");
-  if (due.length > 0) {
+    }
+    const due = steps.filter(({ change }) => change.kind !== "none");
     if (!options.json) for (const step of due) io.out(diffText(step));
-    if (!options.yes) {
+    if (due.length > 0 && !options.yes) {
       if (!io.confirm)
         throw new Fault("nothing was changed: pass --yes to change files without a terminal");
       if (!(await io.confirm("Make this change?"))) {
@@ -117,56 +119,43 @@ async function carryOut(io: Io, work: Work): Promise<number> {
         return EXIT.no;
       }
     }
-  }
-  const files = [];
-  for (const step of due) {
-    let copy: string | null = null;
-    const refusal = await attempt(async () => {
-      copy = await write(step);
-    });
-    if (refusal) return leave(io, work, step.place, refusal, files);
-    files.push({ path: step.place.file, change: step.change.kind, copy });
+    for (const step of due) {
+      path = step.place.file;
+      files.push({ path, change: step.change.kind, copy: await write(step) });
+    }
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return leave(io, work, path, error.message, files);
   }
   if (options.json) {
     io.out(jsonLine({ client, files }));
-  } else if (due.length === 0) {
+    return EXIT.done;
+  }
+  if (files.length === 0) {
     io.err(work.paste ? "Relay is already connected.\n" : "Relay isn't configured there.\n");
   }
-  for (const { copy } of options.json ? [] : files) {
-    if (copy !== null) io.err(`The file as it was: ${oneLine(copy)}\n`);
-  }
+  for (const { copy } of files) if (copy !== null) io.err(`The file as it was: ${oneLine(copy)}\n`);
   return EXIT.done;
-}
-
-/** The refusal that `run` threw; null if it threw none. */
-async function attempt(run: () => Promise<void>): Promise<Refusal | null> {
-  try {
-    await run();
-    return null;
-  } catch (error) {
-    if (error instanceof Refusal) return error;
-    throw error;
-  }
 }
 
 /** Says why a file is left alone and what the person can do. */
 function leave(
   io: Io,
   { client, places, options, paste }: Work,
-  { file }: Place,
-  { message: reason }: Refusal,
+  path: string,
+  reason: string,
   files: readonly object[],
 ): number {
   const lines = paste ? places.map(pasteText).join("\n") : "";
   if (options.json) {
-    const left = { path: file, change: "left_alone", reason, ...(paste && { lines }) };
+    const left = { path, change: "left_alone", reason, ...(paste && { lines }) };
     io.out(jsonLine({ client, files: [...files, left] }));
     return EXIT.fault;
   }
   const advice = paste
     ? "add these lines yourself, except those that are already there"
     : "remove the entry relay yourself";
-  io.err(`relay: ${oneLine(file)} ${oneLine(reason)} and was left alone: ${advice}\n`);
+  io.err(`relay: ${oneLine(path)} ${oneLine(reason)} and was left alone: ${advice}\n`);
   io.out(lines);
   return EXIT.fault;
 }
