@@ -7,7 +7,7 @@
 import type { StreamEvent } from "../model/event.ts";
 import { followEvents } from "./events.ts";
 import { createIdempotencyKey } from "./idempotency.ts";
-import { type Inputs, methodsOf, type Outputs } from "./methods.ts";
+import { methodsOf, type Outputs } from "./methods.ts";
 import { retry } from "./retry.ts";
 import {
   type CallOptions,
@@ -37,9 +37,7 @@ export interface Health {
   readonly problems?: readonly string[];
 }
 
-type Ask = Inputs["questions"]["ask"];
 type Question = Outputs["questions"]["get"];
-type InboxQuery = Inputs["inbox"]["read"];
 
 interface WithinOptions extends CallOptions {
   /** Seconds in all, over as many requests as that takes; when absent, 86,400 for a wait and 60 for `once`. */
@@ -103,7 +101,7 @@ export function createClient(options: ClientOptions) {
        * `Idempotency-Key`, then `waitForAnswer`.
        */
       async askAndWait(
-        input: Readonly<Omit<Ask, "wait">>,
+        input: Omit<Parameters<typeof ask>[0], "wait">,
         { within = DAY, signal }: WithinOptions = {},
       ): Promise<Question> {
         const begun = timers.elapsed();
@@ -121,7 +119,10 @@ export function createClient(options: ClientOptions) {
        * Resolves to the unread items once there are any, through lost connections; to none if `within` has passed.
        * Use `peek` and `ack` to get every item at least once (§5.9.2(5)).
        */
-      waitForItems: (query: Readonly<Omit<InboxQuery, "wait">> = {}, options: WithinOptions = {}) =>
+      waitForItems: (
+        query: Omit<NonNullable<Parameters<typeof read>[0]>, "wait"> = {},
+        options: WithinOptions = {},
+      ) =>
         wait(
           options,
           (wait) => read({ ...query, wait }, { signal: options.signal }),

@@ -5,8 +5,7 @@ import type { AppRouter } from "../../routers/index.ts";
 import { ROUTES } from "./routes.ts";
 import type { CallOptions, IdempotentOptions, Method, QueryValue, Send } from "./send.ts";
 
-/** Input of each procedure, by router and name. */
-export type Inputs = inferRouterInputs<AppRouter>;
+type Inputs = inferRouterInputs<AppRouter>;
 /** Output of each procedure, by router and name. */
 export type Outputs = inferRouterOutputs<AppRouter>;
 

@@ -12,44 +12,40 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** Returns the exit code: 3 if a hop failed, else 0. Skips the checks that depend on a failed hop. */
+/** Returns the exit code: 3 if a hop failed, else 0. */
 export async function doctor(io: Io, { quick = false, json }: Options): Promise<number> {
   const session = await openSession(io);
   let code: number = EXIT.done;
-  const report = (findings: readonly Finding[]): boolean => {
-    for (const finding of findings) {
-      io.out(json ? jsonLine(finding) : lineOf(finding));
-      if (finding.status === "fail") code = EXIT.fault;
-    }
-    return findings.every(({ status }) => status !== "fail");
-  };
-  await examine(io, session, quick, report);
+  for await (const finding of examine(io, session, quick)) {
+    io.out(json ? jsonLine(finding) : lineOf(finding));
+    if (finding.status === "fail") code = EXIT.fault;
+  }
   return code;
 }
 
-async function examine(
-  io: Io,
-  session: Session,
-  quick: boolean,
-  report: (findings: readonly Finding[]) => boolean,
-): Promise<void> {
-  const address = new URL(session.url);
-  if (!report([await checkAddress(io, address)])) return;
-  // An untrusted certificate does not end the examination.
-  if (address.protocol === "https:") report([await checkCertificate(io, address)]);
-  if (!report(await checkServer(io, session))) return;
+/** Checks hop after hop, and skips what depends on a failed hop. */
+async function* examine(io: Io, session: Session, quick: boolean): AsyncGenerator<Finding, void> {
+  const url = new URL(session.url);
+  const address = await checkAddress(io, url);
+  yield address;
+  if (address.status === "fail") return;
+  // The other checks also make sense with an untrusted certificate.
+  if (url.protocol === "https:") yield await checkCertificate(io, url);
+  const server = await checkServer(io, session);
+  yield* server;
+  if (server.some(({ status }) => status === "fail")) return;
   const [credential, owner] = await checkCredential(io, session);
-  report([credential]);
+  yield credential;
   if (owner === null) return;
   if (!quick && io.err_is_terminal) io.err("The waits take up to a minute. --quick skips them.\n");
   if (owner === "agent") {
     // The checks run side by side.
     const waits = [checkTools(io, session, quick), ...(quick ? [] : [checkWait(io, session)])];
-    for (const wait of waits) report([await wait]);
+    for (const wait of waits) yield await wait;
   } else {
-    for await (const finding of checkEvents(io, session, quick)) report([finding]);
+    yield* checkEvents(io, session, quick);
   }
-  report(await checkChannels(io, session, owner));
+  yield* await checkChannels(io, session, owner);
 }
 
 function lineOf({ status, hop, ms, text, advice }: Finding): string {
