@@ -1,9 +1,6 @@
 /** One text for equal JSON values. Pure. */
 
-/**
- * JSON text whose objects have their members in one fixed order. Digests in the store are made of it, so a
- * change of the order would make repeated requests look like new ones.
- */
+/** JSON with the members of objects in a fixed order. Stored digests depend on that order. */
 export const canonicalJson = (value: unknown): string => JSON.stringify(value, sortMembers);
 
 const sortMembers = (_: string, value: unknown): unknown =>

@@ -1,19 +1,18 @@
-/** Reads JSON as it was written: no number is rounded, and no member is dropped; pure. */
+/** Reads JSON as it was written, without rounding numbers or dropping members. Pure. */
 
-import { type Node, parseTree, visit } from "jsonc-parser";
+import { type Node, parseTree } from "jsonc-parser";
 
 type Reviver = (name: string, value: unknown, context: { readonly source?: string }) => unknown;
 
-/** TypeScript's types do not have the third argument of a reviver and raw JSON yet. */
+/** Not in TypeScript's types yet: the third argument of a reviver, and raw JSON. */
 const { parse, rawJSON } = JSON as unknown as {
   readonly parse: (text: string, reviver: Reviver) => unknown;
   readonly rawJSON: (source: string) => unknown;
 };
 
 /**
- * The value of a JSON text. Undefined if the person could be shown something else than the tool
- * gets: the text is invalid, an object has a name twice, or a double cannot represent a number, such
- * as 9007199254740993 or 1e400.
+ * The value of a JSON text. Undefined if the person could see something else than the tool gets: if the text is
+ * invalid, an object has a name twice, or a double cannot represent a number, such as 9007199254740993 or 1e400.
  */
 export function parseExactly(text: string): unknown {
   let exact = true;
@@ -22,20 +21,17 @@ export function parseExactly(text: string): unknown {
       if (typeof one === "number") exact &&= isExact(one, source);
       return one;
     });
-    return exact && !repeatsName(text) ? value : undefined;
+    return exact && !repeatsName(parseTree(text)!) ? value : undefined;
   } catch {
     return undefined;
   }
 }
 
-/**
- * A value of a JSON text, to be sent on and read again: an object or array as its text, anything else
- * as {@link parseExactly} reads it.
- */
+/** A JSON text to be read again later: of an object or array the text, of any other value the value. */
 export const textOrValue = (json: string): unknown =>
   /^[[{]/.test(json) ? json : parseExactly(json);
 
-/** A valid JSON text with other white space; its numbers stay as they were written. */
+/** A valid JSON text with other white space. Numbers stay as they were written. */
 export const formatJson = (text: string, indent?: number): string =>
   JSON.stringify(
     parse(text, (_, one, { source = "" }) => (typeof one === "number" ? rawJSON(source) : one)),
@@ -44,9 +40,8 @@ export const formatJson = (text: string, indent?: number): string =>
   );
 
 /**
- * The members of an object in a JSON text, each value as it was written. `path`: the names that lead
- * from the outermost object to it. Undefined if the text is invalid, if there is no such object, or
- * if it or one around it has a name twice.
+ * The members of an object in a JSON text, each value as it was written. `path`: the names that lead from the outermost
+ * object to it. Undefined if the text is invalid, there is no such object, or it or one around it has a name twice.
  */
 export function memberTexts(
   text: string,
@@ -64,7 +59,7 @@ export function memberTexts(
   return new Map([...members].map(([name, value]) => [name, write(value)]));
 }
 
-/** The members of an object; undefined for another value, and if it has a name twice. */
+/** The members of an object; undefined if the node is not an object, or has a name twice. */
 function membersOf(object: Node | undefined): ReadonlyMap<string, Node> | undefined {
   if (object?.type !== "object") return undefined;
   const { children = [] } = object;
@@ -74,33 +69,18 @@ function membersOf(object: Node | undefined): ReadonlyMap<string, Node> | undefi
   return members.size === children.length ? members : undefined;
 }
 
-/** Whether an object in a valid JSON text has a name twice, of which a parser takes only one. */
-function repeatsName(text: string): boolean {
-  const open: Set<string>[] = [];
-  let repeats = false;
-  visit(text, {
-    onObjectBegin: () => void open.push(new Set()),
-    onObjectEnd: () => void open.pop(),
-    onObjectProperty: (name) => {
-      const names = open.at(-1)!;
-      repeats ||= names.has(name);
-      names.add(name);
-    },
-  });
-  return repeats;
-}
+/** Whether an object in the node has a name twice, of which a parser would keep only one. */
+const repeatsName = (node: Node): boolean =>
+  (node.type === "object" && !membersOf(node)) || (node.children ?? []).some(repeatsName);
 
-/** Longest text of a number that is compared; JSON writers use less. */
+/** Longest number that is compared. JSON writers use less. */
 const NUMBER = 400;
 
-/** Whether a double has the value that was written. */
+/** Whether a double can represent the number that was written. */
 const isExact = (value: number, source: string): boolean =>
   source.length <= NUMBER && numberOf(String(value)) === numberOf(source);
 
-/**
- * The canonical text of a decimal number: sign, digits without zeros at either end, and exponent;
- * null if it is not a number.
- */
+/** One text for equal decimal numbers: sign, digits without zeros at either end, exponent. Null for another text. */
 function numberOf(text: string): string | null {
   const [found, sign, whole = "", part = "", power = "0"] =
     /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text) ?? [];

@@ -1,4 +1,4 @@
-/** Queries on approvals by another device (docs/interface.md §18.6). */
+/** Queries on approvals by another device (§18.6). */
 
 import { LIMITS } from "../../src/limits.ts";
 import { p, sql } from "../sql.ts";
@@ -14,8 +14,8 @@ const openOfAddress = sql`(select count(*) from approvals where ${isOpen} and ad
 const hasRoomOfAddress = sql`${openOfAddress} < ${sql.raw(LIMITS.approvals_per_address)}`;
 
 /**
- * When as many wait as may, ends the oldest one of the address that has the most, for an address that
- * then still has fewer: nobody who fills the table keeps others out.
+ * If the table is full, deletes the oldest approval of the address that has the most, provided that the new one's
+ * address then still has fewer. So nobody who fills the table keeps others out.
  */
 export const makeRoomForApproval = statement(
   sql`delete from approvals where id = (
@@ -26,38 +26,26 @@ export const makeRoomForApproval = statement(
     and ${open} >= ${sql.raw(LIMITS.approvals)} and ${hasRoomOfAddress}`,
 );
 
-/** Inserts unless as many wait as may, in all or of the address. */
+/** Inserts unless the table is full, or the address has its full number. */
 export const insertApproval = statement(
   insertWhere(approvals, sql`${open} < ${sql.raw(LIMITS.approvals)} and ${hasRoomOfAddress}`),
 );
 
-const columns = {
-  id: approvals.id,
-  request: approvals.request,
-  address: approvals.address,
-  status: approvals.status,
-  grant_id: approvals.grant_id,
-  created_at: approvals.created_at,
-  expires_at: approvals.expires_at,
-};
+const all = qb.select().from(approvals);
 
 export const approvalByCode = select(
-  qb.select(columns).from(approvals),
+  all,
   sql`where code_digest = ${p("code_digest")} and expires_at > ${p("now", approvals.expires_at)}`,
   { one: true },
 );
 
-export const approvalById = select(qb.select(columns).from(approvals), sql`where id = ${p("id")}`, {
+export const approvalById = select(all, sql`where id = ${p("id")}`, { one: true });
+
+export const approvalBySecret = select(all, sql`where secret_digest = ${p("secret_digest")}`, {
   one: true,
 });
 
-export const approvalBySecret = select(
-  qb.select(columns).from(approvals),
-  sql`where secret_digest = ${p("secret_digest")}`,
-  { one: true },
-);
-
-/** Decides a request that is pending still. */
+/** Decides a request that is still pending. */
 export const decideApproval = statement(
   updateSet(
     approvals,
@@ -71,7 +59,7 @@ const prune = statement(
     select id from approvals where expires_at <= ${p("now", approvals.expires_at)} limit ${p("limit")})`,
 );
 
-/** Deletes up to `limit` approvals that are expired at `now`; gives their number. */
+/** Deletes up to `limit` approvals that have expired by `now`; gives their number. */
 export async function pruneApprovals(store: Store, now: number, limit: number): Promise<number> {
   const [result] = await store.write([prune({ now, limit })], IN_BACKGROUND);
   return result!.changes;

@@ -1,4 +1,4 @@
-/** Queries on grants of OAuth and their tokens (docs/interface.md §18.5). */
+/** Queries on grants of OAuth and their tokens (§18.5). */
 
 import { and, sql as drizzle, eq, isNull } from "drizzle-orm";
 import { LIMITS } from "../../src/limits.ts";
@@ -13,15 +13,15 @@ import { grants } from "./schema.ts";
 const atGrant = () => atRevision("grants");
 
 /**
- * The grant that an account gave a request: the challenge is new in each request (RFC 7636 4.1), and a
- * grant of an earlier request with the same one is older than this request.
+ * The grant that an account gave a request. Each request has a new challenge (RFC 7636 4.1); if a client repeats one,
+ * the grant of the earlier request is older than this request.
  */
 const ofRequest = sql`account_id = ${p("account_id")} and client_digest = ${p("client_digest")}
   and challenge = ${p("challenge")} and created_at >= ${p("requested_at", grants.created_at)}`;
 
 const isNew = sql`not exists (select 1 from grants where ${ofRequest})`;
 
-/** Inserts if the account has the key, and has not approved the request yet. */
+/** Inserts if the key is the account's, and the account has not approved the request yet. */
 export const insertGrant = statement(
   insertWhere(
     grants,
@@ -30,18 +30,18 @@ export const insertGrant = statement(
   ),
 );
 
-/** The same for a key that the next statement inserts, if the account may have one more. */
+/** Inserts a grant of a key that the next statement inserts, if the account may have one more key. */
 export const insertGrantOfNewKey = statement(
   insertWhere(grants, sql`${hasRoomForKey} and ${isNew}`),
 );
 
-/** When a grant or one of its tokens was used last. */
+/** When a grant or one of its tokens was last used. */
 const lastUse = sql`max(grants.last_used_at, coalesce(
   (select max(credentials.last_used_at) from credentials where credentials.grant_id = grants.id), 0))`;
 
 /**
- * Ends the grants of the key that were used longest ago, beyond the full number, if the grant
- * got the revision earlier in the same batch. One whose code was not used yet does not count.
+ * Ends the grants of the key beyond the full number, least recently used first, if the grant got the revision earlier
+ * in the batch. Grants whose code was not used yet do not count.
  */
 export const trimGrants = statement(
   sql`delete from grants where key_id = ${p("key_id")} and redeemed_at is not null and id not in (
@@ -49,40 +49,21 @@ export const trimGrants = statement(
     order by ${lastUse} desc, id desc limit ${sql.raw(LIMITS.grants_per_key)}) and ${atGrant()}`,
 );
 
-const columns = {
-  id: grants.id,
-  account_id: grants.account_id,
-  key_id: grants.key_id,
-  client_digest: grants.client_digest,
-  redirect_uri: grants.redirect_uri,
-  challenge: grants.challenge,
-  resource: grants.resource,
-  redeemed_at: grants.redeemed_at,
-  expires_at: grants.expires_at,
-  revision: grants.revision,
-};
+const all = qb.select().from(grants);
 
-export const grantById = select(qb.select(columns).from(grants), sql`where id = ${p("id")}`, {
-  one: true,
-});
+export const grantById = select(all, sql`where id = ${p("id")}`, { one: true });
 
 export const grantOfRequest = select(
-  qb.select(columns).from(grants),
+  all,
   sql`where ${ofRequest} order by created_at desc limit 1`,
   { one: true },
 );
 
-export const grantByCode = select(
-  qb.select(columns).from(grants),
-  sql`where code_digest = ${p("code_digest")}`,
-  { one: true },
-);
+export const grantByCode = select(all, sql`where code_digest = ${p("code_digest")}`, { one: true });
 
-export const grantByFamily = select(
-  qb.select(columns).from(grants),
-  sql`where family_digest = ${p("family_digest")}`,
-  { one: true },
-);
+export const grantByFamily = select(all, sql`where family_digest = ${p("family_digest")}`, {
+  one: true,
+});
 
 /** A token of a grant; `replaced_at` is null for the newest. */
 export const tokenByDigest = select(
@@ -98,10 +79,10 @@ export const tokenByDigest = select(
   { one: true },
 );
 
-/** Guards a change by what it was decided on. */
+/** The row is as it was when the change was decided. */
 const unchanged = sql`id = ${p("id")} and change_id = ${p("old_revision")}`;
 
-/** Gives the grant a code, unless one was used. */
+/** Gives the grant a code, unless one has been used. */
 export const setCode = statement(
   updateSet(
     grants,
@@ -110,7 +91,6 @@ export const setCode = statement(
   ),
 );
 
-/** Uses the code up. */
 export const redeemGrant = statement(
   updateSet(
     grants,
@@ -123,10 +103,10 @@ export const renewGrant = statement(
   updateSet(grants, ["last_used_at", "expires_at", "revision"], unchanged),
 );
 
-/** New revision alone: the statements after it end the grant. */
+/** Only sets a revision, for the statements after it that end the grant. */
 export const claimGrant = statement(updateSet(grants, ["revision"], sql`id = ${p("id")}`));
 
-/** The same, if the account has the grant on that key. */
+/** Like {@link claimGrant}, if the grant is the account's and of that key. */
 export const claimOwnGrant = statement(
   updateSet(
     grants,
@@ -135,12 +115,12 @@ export const claimOwnGrant = statement(
   ),
 );
 
-/** Deletes the grant, and its tokens by a trigger, if it got the revision earlier in the batch. */
+/** Deletes the grant, and by a trigger its tokens, if it got the revision earlier in the batch. */
 export const deleteGrant = statement(
   sql`delete from grants where id = ${p("id")} and ${atGrant()}`,
 );
 
-/** Of the tokens of a grant, ends those that were replaced before. */
+/** Ends the tokens of a grant that were replaced earlier. */
 export const dropReplaced = statement(
   sql`delete from credentials where grant_id = ${p("id")} and replaced_at is not null and ${atGrant()}`,
 );
@@ -150,7 +130,7 @@ export const markReplaced = statement(
   updateSet(credentials, ["replaced_at"], sql`grant_id = ${p("id")} and ${atGrant()}`),
 );
 
-/** A token of the grant, with what is known of the use of its key. */
+/** Inserts a token of the grant, with the last host and client of its key. */
 export const insertToken = statement(
   sql`insert into credentials (digest, id, kind, account_id, key_id, made_by, created_at, last_host, last_client, expires_at, grant_id)
     select ${p("digest")}, ${p("credential_id")}, ${p("kind")}, grants.account_id, grants.key_id, 'account',
@@ -159,7 +139,7 @@ export const insertToken = statement(
     where grants.id = ${p("id")} and keys.deleted_at is null and ${atGrant()}`,
 );
 
-/** The grants of a key that have tokens, newest first; `token_used_at` is of the newest access token. */
+/** The grants of a key that have tokens, newest first, with the last use of the newest access token. */
 export const grantsOfKey = select(
   qb
     .select({
@@ -186,7 +166,7 @@ export const grantsOfKey = select(
     and grants.expires_at > ${p("now", grants.expires_at)} order by grants.created_at desc, grants.id desc`,
 );
 
-/** The key of the account that a client of this name, and at the same host, used last. */
+/** The account's key that a client of this name and host used last. */
 export const keyOfClient = select(
   qb.select({ key_id: grants.key_id }).from(grants),
   sql`where account_id = ${p("account_id")} and client_name = ${p("client_name")} and client_host is ${p("client_host")}
@@ -199,7 +179,7 @@ const prune = statement(
     select id from grants where expires_at <= ${p("now", grants.expires_at)} limit ${p("limit")})`,
 );
 
-/** Deletes up to `limit` grants that are expired at `now`, and with them their tokens; gives their number. */
+/** Deletes up to `limit` grants that have expired by `now`, with their tokens; gives the number of grants. */
 export async function pruneGrants(store: Store, now: number, limit: number): Promise<number> {
   const [result] = await store.write([prune({ now, limit })], IN_BACKGROUND);
   return result!.changes;

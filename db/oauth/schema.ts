@@ -1,14 +1,14 @@
-/** The tables of OAuth (docs/interface.md §18). Their tokens are rows of `credentials`. */
+/** The tables of OAuth (§18). Tokens are rows of `credentials`. */
 
 import { index, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import { oneOf, timestamp } from "../schema.ts";
 import { sql } from "../sql.ts";
 
 /**
- * What a person let a client do: use a key. A row begins with the approval, holds the authorization
- * code until that is used, and then the tokens of `credentials` that have its id.
+ * A person's permission for a client to use a key. The approval inserts the row, which has the authorization code until
+ * it is used. After that, the tokens in `credentials` have the row's id.
  *
- * Triggers (migration 0022): a grant that is deleted ends its tokens, and a key that is deleted its grants.
+ * Triggers (migration 0022): deleting a grant ends its tokens, and deleting a key its grants.
  */
 export const grants = sqliteTable(
   "grants",
@@ -20,23 +20,22 @@ export const grants = sqliteTable(
     client_digest: text().notNull(),
     /** What the client calls itself. */
     client_name: text(),
-    /** Host that the approval led to; null: a program on the person's computer. */
+    /** Host of the redirect URI; null: a program on the person's computer. */
     client_host: text(),
     redirect_uri: text().notNull(),
     /** `code_challenge` by S256. */
     challenge: text().notNull(),
     /** Base address that the tokens are for. */
     resource: text().notNull(),
-    /** Of the authorization code; kept after its use, to tell a second one. Null: not made yet. */
+    /** Of the authorization code, also after its use, to detect a second use. Null: not made yet. */
     code_digest: text(),
-    /** When the code was used. */
     redeemed_at: timestamp(),
-    /** Of the part that all refresh tokens of the grant share. */
+    /** Of the part that the refresh tokens of the grant share. */
     family_digest: text(),
     created_at: timestamp().notNull(),
-    /** When tokens were got last. */
+    /** When the client last got tokens. */
     last_used_at: timestamp(),
-    /** Of the request and its codes, then of the refresh token: from then on the grant is gone. */
+    /** Of the request and its codes, later of the refresh token; then the grant has ended. */
     expires_at: timestamp().notNull(),
     revision: text("change_id").notNull(),
   },
@@ -49,21 +48,21 @@ export const grants = sqliteTable(
   ],
 );
 
-/** Browsers without a sign-in that wait for another device to approve a request (§18.6). */
+/** Browsers without a sign-in that wait for another device to decide about a request (§18.6). */
 export const approvals = sqliteTable(
   "approvals",
   {
     id: text().primaryKey(),
     /** Keyed digest of the code that a person reads. */
     code_digest: text().notNull(),
-    /** Of what the waiting browser proves itself with. */
+    /** Of the secret by which the browser asks for the outcome. */
     secret_digest: text().notNull(),
     /** The signed request. */
     request: text().notNull(),
-    /** Of the waiting browser: shown to who approves. */
+    /** Of the waiting browser; shown to the person who decides. */
     address: text().notNull(),
     status: oneOf(["pending", "approved", "denied"]).notNull(),
-    /** Once approved. */
+    /** Null until it is approved. */
     grant_id: text(),
     created_at: timestamp().notNull(),
     expires_at: timestamp().notNull(),

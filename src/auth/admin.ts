@@ -1,12 +1,12 @@
-/** The credential of the operator (docs/interface.md 4.3). */
+/** The operator's credential (§4.3). */
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { AdminCaller } from "../model/caller.ts";
 
-/** Resolves an `Authorization` header; null when it does not hold the token. */
+/** Reads an `Authorization` header; null if it does not have the token. */
 export type AuthenticateAdmin = (header: string | null) => AdminCaller | null;
 
-/** Compares digests, so that how long it takes tells neither the token nor its length. */
+/** Compares digests, so that the time that it takes tells neither the token nor its length. */
 export function createAdminAuth(token: string): AuthenticateAdmin {
   const expected = sha256(token);
   return (header) => {

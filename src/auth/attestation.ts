@@ -1,4 +1,4 @@
-/** App Attest: whether a key was made by the genuine app on a genuine device, by Apple's rules. */
+/** App Attest: whether the genuine app made a key on a genuine device, by Apple's rules. */
 
 import { createHash, X509Certificate } from "node:crypto";
 import { AsnConvert } from "@peculiar/asn1-schema";
@@ -9,27 +9,27 @@ import type { Attempt } from "../model/attestation.ts";
 interface CheckOptions {
   /** Team id, a dot, and the bundle id. */
   readonly app_id: string;
-  /** The certificate that everything must lead back to, PEM. */
+  /** The trusted certificate, PEM. */
   readonly root: string;
 }
 
-/** Resolves to why the attempt is refused at `now` (epoch seconds), or to null when it is genuine. */
+/** Why the attempt is rejected at `now` (epoch seconds); null if it is genuine. */
 export type AttestationCheck = (attempt: Attempt, now: number) => string | null;
 
-/** The credential certificate's extension that holds the nonce. */
+/** The extension of the credential certificate that has the nonce. */
 const NONCE_OID = "1.2.840.113635.100.8.2";
-/** DER in front of the nonce: a sequence of one [1] that holds an octet string of 32 bytes. */
+/** DER before the nonce: a sequence of one [1] with an octet string of 32 bytes. */
 const NONCE_HEAD = Buffer.from("3024a1220420", "hex");
 /** A development build says `appattestdevelop` instead. */
 const PRODUCTION = Buffer.from("appattest\0\0\0\0\0\0\0");
 
-/** Offsets in the authenticator data; a COSE key and whatever else follow the credential id. */
+/** Offsets in the authenticator data. A COSE key and more follow the credential id. */
 const COUNTER = 33;
 const AAGUID = 37;
 const ID_LENGTH = 53;
 const ID = 55;
 
-/** Throws when `root` is no certificate. */
+/** Throws if `root` is not a certificate. */
 export function createAttestationCheck({ app_id, root }: CheckOptions): AttestationCheck {
   const anchor = readCertificate(new X509Certificate(root).raw);
   const app = sha256(app_id);
@@ -40,7 +40,7 @@ export function createAttestationCheck({ app_id, root }: CheckOptions): Attestat
     if (!leads([leaf, intermediate, anchor], now))
       return "the certificates do not lead to the root";
 
-    // The app hands the digest of the challenge's text, as it was sent, to the device.
+    // The app gives the device the digest of the challenge's text.
     const nonce = sha256(Buffer.concat([auth_data, sha256(challenge)]));
     const extension = leaf.fields.extensions?.find(({ extnID }) => extnID === NONCE_OID);
     if (!extension || !Buffer.concat([NONCE_HEAD, nonce]).equals(bytes(extension.extnValue.buffer)))
@@ -61,15 +61,15 @@ export function createAttestationCheck({ app_id, root }: CheckOptions): Attestat
     try {
       return check(attempt, now);
     } catch {
-      // Whatever the parsers choke on, of any depth or length.
+      // The parsers throw at any depth.
       return "the object cannot be read";
     }
   };
 }
 
-/** The parts that count. Throws when one is missing, or the receipt, which is for Apple alone. */
+/** The parts to check. Throws if one is missing, or the receipt, which only Apple can read. */
 function readObject(object: Uint8Array) {
-  // Maps, so that no name in it means anything to JavaScript.
+  // Maps, so that names such as `__proto__` have no meaning.
   const all = decode(object, { useMaps: true, rejectDuplicateMapKeys: true });
   const statement = all.get("attStmt");
   const x5c = statement.get("x5c");
@@ -93,7 +93,7 @@ function readCertificate(der: Buffer): Chained {
   };
 }
 
-/** Each is valid at `now` and issued by the next, which may issue; the last one is trusted. */
+/** Whether each is valid at `now` and was issued by the next, which may issue. The last one is trusted. */
 function leads(chain: readonly Chained[], now: number): boolean {
   return chain.every(({ x509, fields: { validity } }, i) => {
     const ms = now * 1000;

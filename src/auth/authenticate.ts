@@ -1,4 +1,4 @@
-/** From a bearer token to a caller; the store is asked each time, so a deletion works at once. */
+/** From a bearer token to a caller. Each request reads the store, so a deletion takes effect at once. */
 
 import { credentialOwner, endedToken } from "../../db/credentials.ts";
 import type { Store } from "../../db/store.ts";
@@ -12,7 +12,7 @@ import { isTicket, type Tickets } from "./tickets.ts";
 /** Credentials that a process on a libSQL server remembers, so that it reads them together with the row of a request. */
 const REMEMBERED = 10_000;
 
-/** A caller, and what the store held of the credential's use before this request. */
+/** A caller, and the use of its credential before this request. */
 export interface Authenticated {
   readonly caller: CredentialHolder;
   /** Null for a ticket, whose use is not recorded. */
@@ -23,13 +23,12 @@ export type Usage = KeyUsage | SessionUsage;
 
 interface SessionUsage {
   readonly caller: AccountCaller;
-  /** As that of a key. */
   readonly last_used_at: number | null;
 }
 
 interface KeyUsage {
   readonly caller: KeyCaller;
-  /** When the credential was used, which is once a minute at the most (§2.3.2). */
+  /** Written once a minute at most (§2.3.2). */
   readonly last_used_at: number | null;
   readonly last_host: string | null;
   readonly last_client: ClientInfo | null;
@@ -39,7 +38,7 @@ const BEARER = /^bearer +(mc[ako]_[\w-]{1,200})$/i;
 
 export type Auth = ReturnType<typeof createAuth>;
 
-/** The digest of the credential in a header; null when the header does not have the shape of one. */
+/** The digest of the credential in a header; null if the header does not have the form of one. */
 function digestOf(header: string | null): string | null {
   const [, secret] = (header !== null && BEARER.exec(header)) || [];
   return secret === undefined ? null : digest(secret);
@@ -52,7 +51,7 @@ interface AuthOptions {
 }
 
 export function createAuth({ store, clock, tickets }: AuthOptions) {
-  /** By digest, the last look-up of each credential; only where the store is a round trip away. */
+  /** Digest -> the last look-up of the credential. Null on an embedded store, which answers at once. */
   const remembered = store.kind === "server" ? new Map<string, Authenticated>() : null;
 
   const find = async (credential: string): Promise<Authenticated | null> => {
@@ -71,11 +70,11 @@ export function createAuth({ store, clock, tickets }: AuthOptions) {
     (await store.read(endedToken({ digest: credential }))).length > 0;
 
   return {
-    /** Whether an `Authorization` header has the shape of a credential, valid or not. */
+    /** Whether an `Authorization` header has the form of a credential, valid or not. */
     isWellFormed: (header: string | null): boolean =>
       header !== null && (BEARER.test(header) || isTicket(header)),
 
-    /** Resolves an `Authorization` header; null when it holds no valid credential. */
+    /** The caller of an `Authorization` header; null without a valid credential. */
     async authenticate(header: string | null): Promise<Authenticated | null> {
       if (header !== null && isTicket(header)) {
         const caller = await tickets.authenticate(header);
@@ -92,8 +91,8 @@ export function createAuth({ store, clock, tickets }: AuthOptions) {
     },
 
     /**
-     * Whether a header holds an account token that has ended in this store; false for one that the store
-     * has never seen (docs/interface.md §4.1.7). Call it only for a header that {@link authenticate} refused.
+     * Whether a header has an account token that has ended in this store; false for one that the store has never seen
+     * (§4.1.7). Call it only for a header that {@link authenticate} rejected.
      */
     async hasEnded(header: string | null): Promise<boolean> {
       const credential = header?.includes("mca_") ? digestOf(header) : null;
@@ -101,8 +100,8 @@ export function createAuth({ store, clock, tickets }: AuthOptions) {
     },
 
     /**
-     * Whether a header holds an access token of OAuth that was valid and has expired: its client gets
-     * another one, so the request does not count as a failed one (docs/interface.md §18.8.2).
+     * Whether a header has an access token of OAuth that has expired. Its client gets a new one, so the request does not
+     * count as a failure (§18.8.2).
      */
     async isExpired(header: string | null): Promise<boolean> {
       const credential = header?.includes("mco_") ? digestOf(header) : null;
@@ -112,8 +111,8 @@ export function createAuth({ store, clock, tickets }: AuthOptions) {
     },
 
     /**
-     * What {@link authenticate} gave for this header the last time; null on an embedded store, which
-     * answers at once. It may have ended since: nothing may be answered by it alone.
+     * What {@link authenticate} last gave for this header; null on an embedded store. The credential may have ended
+     * since, so confirm it before the response.
      */
     recall(header: string | null): Authenticated | null {
       if (!remembered) return null;
@@ -121,7 +120,7 @@ export function createAuth({ store, clock, tickets }: AuthOptions) {
       return (credential !== null && remembered.get(credential)) || null;
     },
 
-    /** Throws `401 unauthorized` when the credential has ended since (§4.1.5). */
+    /** Throws `401 unauthorized` if the credential has ended (§4.1.5). */
     async assertLive(caller: Caller): Promise<void> {
       const { ticket = null } = caller.kind === "account" ? caller : {};
       const live = ticket ? await tickets.isLive(ticket) : await find(caller.credential);

@@ -1,10 +1,10 @@
-/** Loads the check of app attestations where the configuration requires one (docs/interface.md 4.2). */
+/** Loads the check of app attestations, if the configuration requires it (§4.2). */
 
 import { type Config, cannotUse } from "../config.ts";
 import { readNamedFile, showPath } from "../config-files.ts";
 import { APPLE_APP_ATTEST_ROOT } from "./apple-root.ts";
 
-/** Null when none is required; its parsers are not loaded then. */
+/** Null if it is not required; its parsers are then not loaded. */
 export async function loadAttestationCheck(config: Config) {
   const { ATTEST, ATTEST_APP_ID: app_id, ATTEST_ROOT_CA_FILE: file } = config;
   if (ATTEST === "off" || app_id === undefined) return null;

@@ -1,4 +1,4 @@
-/** Tickets: credentials inside notifications, for one question and one channel (docs/interface.md 19.7). */
+/** Tickets: credentials in notifications, each for one question and one channel (§19.7). */
 
 import { ticketFacts } from "../../db/credentials.ts";
 import type { Store } from "../../db/store.ts";
@@ -8,7 +8,6 @@ import { LIMITS } from "../limits.ts";
 import type { TicketCaller } from "../model/caller.ts";
 import type { Signer } from "../signer.ts";
 
-/** What a ticket is for. */
 interface Subject {
   readonly question_id: string;
   readonly channel_id: string;
@@ -20,14 +19,14 @@ const TICKET = /^[Bb][Ee][Aa][Rr][Ee][Rr] +(mcq_([\w-]{43})([\w-]{43}))$/;
 /** An id without its prefix. */
 const ID = /^(qst|chn)_([0-9a-f]{32})$/;
 
-/** Whether an `Authorization` header has the shape of a ticket, valid or not. */
+/** Whether an `Authorization` header has the form of a ticket, valid or not. */
 export const isTicket = (header: string | null): boolean => header !== null && TICKET.test(header);
 
 const signed = ({ question_id, channel_id }: Subject) => `${question_id}.${channel_id}`;
 
 const bytesOf = (id: string): Buffer => Buffer.from(ID.exec(id)?.[2] ?? "", "hex");
 
-/** The ticket of a channel for a question: the same each time, in every process. */
+/** The ticket of a channel for a question. Every process makes the same one. */
 export function createTicket(signer: Signer, subject: Subject): string {
   const { question_id, channel_id } = subject;
   const ids = Buffer.concat([bytesOf(question_id), bytesOf(channel_id)]).toString("base64url");
@@ -43,7 +42,7 @@ interface TicketsOptions {
 }
 
 export function createTickets({ store, signer, clock }: TicketsOptions) {
-  /** Null once it has ended: with its channel, its key or account, or some time after its question. */
+  /** Null once the ticket has ended: with its channel, key or account, or some time after its question. */
   const find = async ({ question_id, channel_id }: Subject) => {
     const [facts] = await store.read(ticketFacts({ question_id, channel_id }));
     const ended_at = facts?.answered_at ?? facts?.cancelled_at ?? facts?.expires_at ?? 0;
@@ -51,11 +50,11 @@ export function createTickets({ store, signer, clock }: TicketsOptions) {
   };
 
   return {
-    /** The caller of a header that {@link isTicket}; null when it is not valid, or not any more. */
+    /** The caller of a header with a ticket; null if the ticket is not valid or has ended. */
     async authenticate(header: string): Promise<TicketCaller | null> {
       const [, ticket, ids = "", mark = ""] = TICKET.exec(header) ?? [];
       const bytes = Buffer.from(ids, "base64url");
-      // One text for each ticket: the last character has bits to spare.
+      // The last character has unused bits, so other texts would decode to the same bytes.
       if (ticket === undefined || bytes.toString("base64url") !== ids) return null;
       const subject = {
         question_id: `qst_${bytes.toString("hex", 0, 16)}`,

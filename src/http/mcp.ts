@@ -7,7 +7,6 @@ import { fail, ServiceError } from "../errors.ts";
 import type { Ids } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
 import type { Log } from "../log.ts";
-import { actionOf, REFUSED } from "../mcp/activity.ts";
 import { Exchange, type RpcAnswer } from "../mcp/exchange.ts";
 import {
   type Message,
@@ -17,7 +16,7 @@ import {
   withoutUnset,
 } from "../mcp/message.ts";
 import { RPC, refusal, rpcError } from "../mcp/result.ts";
-import { createMcpServers, type HookOptions, type McpCall } from "../mcp/server.ts";
+import { createMcpServers, type HookOptions, type McpCall, REFUSED } from "../mcp/server.ts";
 import { writeSession } from "../mcp/session.ts";
 import type { Tools } from "../mcp/tools.ts";
 import type { ClientInfo } from "../model/client.ts";
@@ -198,8 +197,7 @@ export function createMcp(options: McpOptions): Handler {
     } catch (refusing) {
       await recorded;
       // A notification has no entry even then (docs/interface.md 15.1.2).
-      if (kind !== "notification")
-        enter(actionOf(message, servers, tools), toServiceError(refusing));
+      if (kind !== "notification") enter(servers.actionOf(message), toServiceError(refusing));
       throw refusing;
     }
 
@@ -238,7 +236,7 @@ export function createMcp(options: McpOptions): Handler {
     const settled = () => {
       if (call.only_waited) return;
       // At 400 the SDK checked no more than the message's form.
-      enter(response.status === 400 ? REFUSED : actionOf(call, servers, tools), call.error);
+      enter(response.status === 400 ? REFUSED : servers.actionOf(call), call.error);
     };
     // A streamed answer ends after this.
     const over = ended ?? call.work ?? Promise.resolve();

@@ -1,30 +1,14 @@
-/** Reads the arguments of a tool call the way the model meant them (docs/interface.md 12.3.8). */
+/** Reads the arguments of a tool call the way the model meant them (§12.3.8). */
 
 import type { z } from "zod";
 import { nestingOf } from "../overload/json-bounds.ts";
 
 type Given = Readonly<Record<string, unknown>>;
 
-/** The arguments of a call, as the procedure of the tool takes them. */
-export interface ReadArguments {
-  readonly given: Given;
-  /** Arguments of fields that can be cleared, whose empty value was taken as not set. */
-  readonly left_unchanged: readonly string[];
-}
-
-/** A field of a tool: its schema, and what follows from it for an argument. */
-interface Field {
-  readonly optional: boolean;
-  /** A value of any other kind than text, from the text that a model wrote; the text itself if it is none. */
-  parse(value: unknown): unknown;
-  /** Whether the schema takes the value. */
-  accepts(value: unknown): boolean;
-}
-
 interface ReaderOptions {
   /** Argument -> its schema in the procedure. */
   readonly fields: ReadonlyMap<string, z.ZodType>;
-  /** True: a field that is absent stays as it is, so that an empty value may mean to clear it. */
+  /** True: an absent field stays as it is, so an empty value may mean to clear it. */
   readonly patches: boolean;
 }
 
@@ -32,15 +16,16 @@ interface ReaderOptions {
 const PYTHON: Readonly<Record<string, unknown>> = { True: true, False: false, None: null };
 
 /**
- * A function that reads the arguments of one tool. Many clients fill in every argument, with null or, where
- * a strict schema allows none, an empty text or list: for an optional field that means that it is not set.
- * Arrays, numbers and booleans may come as their JSON text, or as Python writes them. A tool without arguments
- * ignores those it gets. What remains goes to the procedure as it is, which refuses what it cannot take.
+ * Makes the function that reads the arguments of one tool. Many clients fill in every argument, with null or, where a
+ * strict schema forbids null, with an empty text or list; for an optional field that means "not set". Arrays, numbers
+ * and booleans may come as JSON text or in Python's form. A tool without arguments ignores what it gets. All else goes
+ * to the procedure unchanged, which rejects what it does not accept. `left_unchanged`: arguments that could clear a field,
+ * but whose empty value counted as not set.
  */
 export function createArgumentReader({ fields: schemas, patches }: ReaderOptions) {
   const fields = new Map([...schemas].map(([name, schema]) => [name, fieldOf(schema)]));
 
-  return (sent: Given): ReadArguments => {
+  return (sent: Given): { given: Given; left_unchanged: readonly string[] } => {
     // Without a prototype, so that a field named `__proto__` is like any other.
     const given: Record<string, unknown> = Object.create(null);
     if (fields.size === 0) return { given, left_unchanged: [] };
@@ -59,14 +44,14 @@ export function createArgumentReader({ fields: schemas, patches }: ReaderOptions
         if (patches && field?.accepts(null)) left_unchanged.push(name);
       }
     }
-    // A client that writes an empty value where nothing can be cleared does not mean to clear the others either.
+    // A client that sends an empty value where nothing can be cleared does not mean to clear the others either.
     if (!leaves_unset) return { given: Object.assign(given, clearing), left_unchanged };
     return { given, left_unchanged: [...Object.keys(clearing), ...left_unchanged] };
   };
 }
 
-/** Null, a list or a text without content; white space only if the field cannot hold it. */
-function isEmpty(value: unknown, field: Field | undefined): boolean {
+/** Null, or an empty text or list. White space counts as empty only if the field cannot hold it. */
+function isEmpty(value: unknown, field: ReturnType<typeof fieldOf> | undefined): boolean {
   if (value === null) return true;
   if (!field) return false;
   if (Array.isArray(value)) return value.length === 0;
@@ -74,9 +59,10 @@ function isEmpty(value: unknown, field: Field | undefined): boolean {
   return value === "" || (value.trim() === "" && !field.accepts(value));
 }
 
-function fieldOf(schema: z.ZodType): Field {
-  const { optional, type, inner } = unwrap(schema);
+function fieldOf(schema: z.ZodType) {
+  const { optional, type, element } = kindOf(schema);
   const accepts = (value: unknown) => schema.safeParse(value).success;
+  /** Reads a value that is not text from the text that a model wrote; any other text stays. */
   const parse = (value: unknown): unknown => {
     if (typeof value !== "string" || type === "string" || value === "" || accepts(value)) {
       return value;
@@ -87,12 +73,13 @@ function fieldOf(schema: z.ZodType): Field {
     // The words of a filter, as a query of the route has them.
     const text = typeof parsed === "string" ? parsed : value;
     const words = text.split(",").map((word) => word.trim());
-    return type === "array" && elementOf(inner) === "enum" && accepts(words) ? words : value;
+    return element === "enum" && accepts(words) ? words : value;
   };
-  return { optional, parse, accepts };
+  // A field of any type gets an empty value as it is.
+  return { optional: optional && type !== "unknown", parse, accepts };
 }
 
-/** Kind of schema -> whether a parsed value is of it. */
+/** Type of a schema -> whether a parsed value has it. */
 const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   array: Array.isArray,
   number: (value) => typeof value === "number",
@@ -100,7 +87,7 @@ const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   enum: (value) => typeof value === "string",
 };
 
-/** The value of a JSON text, or of a word or list as Python writes it; undefined for any other text. */
+/** The value of a JSON text, or of a word or list in Python's form; undefined for any other text. */
 export function parseText(text: string): unknown {
   if (Object.hasOwn(PYTHON, text)) return PYTHON[text];
   if (nestingOf(text) !== "shallow") return undefined;
@@ -111,7 +98,7 @@ export function parseText(text: string): unknown {
   }
 }
 
-/** Python writes texts in single quotes, as JSON5 may, with the escapes of JSON5; but `\U` has another meaning there. */
+/** Python writes texts in single quotes, as JSON5 may, and with the same escapes but for `\U`. */
 function parsePythonList(text: string): unknown {
   if (text.includes("\\U")) return undefined;
   try {
@@ -127,17 +114,17 @@ interface Definition {
   readonly element?: z.ZodType;
 }
 
-const definitionOf = (schema: z.ZodType) => schema.def as Definition;
-
-/** The schema behind `optional` and `nullable`, and whether it is optional. */
-function unwrap(schema: z.ZodType): { optional: boolean; type: string; inner: z.ZodType } {
-  const { type, innerType } = definitionOf(schema);
-  if (!innerType) return { optional: false, type, inner: schema };
-  const behind = unwrap(innerType);
-  return { ...behind, optional: behind.optional || type === "optional" };
+interface FieldKind {
+  readonly optional: boolean;
+  readonly type: string;
+  /** Type of the elements of an array. */
+  readonly element: string | undefined;
 }
 
-function elementOf(schema: z.ZodType): string | undefined {
-  const { element } = definitionOf(schema);
-  return element && unwrap(element).type;
+/** What is behind `optional` and `nullable`. */
+function kindOf(schema: z.ZodType): FieldKind {
+  const { type, innerType, element } = schema.def as Definition;
+  if (!innerType) return { optional: false, type, element: element && kindOf(element).type };
+  const behind = kindOf(innerType);
+  return { ...behind, optional: behind.optional || type === "optional" };
 }

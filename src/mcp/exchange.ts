@@ -1,4 +1,4 @@
-/** One request over the SDK's transport, which gives a single answer as the message it is. */
+/** One request over the SDK's transport, which hands over a single answer unrendered. */
 
 import {
   type JSONRPCMessage,
@@ -19,13 +19,13 @@ export interface RpcAnswer {
 
 interface ExchangeOptions {
   readonly modern: boolean;
-  /** False: the client takes no stream, so it gets no notifications either. */
+  /** False: the client accepts no stream, so it gets no notifications. */
   readonly streams: boolean;
 }
 
 /**
- * The answer becomes a stream only when a notification comes before it; else it is handed over
- * unrendered, and the transport, which would check and render it again, is done with.
+ * Becomes a stream only if a notification precedes the answer. Otherwise the transport, which would validate and render
+ * the answer again, is not used further.
  */
 export class Exchange extends PerRequestHTTPServerTransport {
   readonly #answer = Promise.withResolvers<RpcAnswer>();
@@ -39,7 +39,7 @@ export class Exchange extends PerRequestHTTPServerTransport {
     this.#streams = streams;
   }
 
-  /** Serves the request; null when its client went or cancelled it. */
+  /** Null if the client left or cancelled the request. */
   async serve(
     server: Server,
     message: JSONRPCRequest,

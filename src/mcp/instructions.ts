@@ -1,8 +1,8 @@
-/** The instructions that an agent gets when it connects, so that it uses the tools by itself. */
+/** The instructions that an agent gets when it connects, so that it uses the tools unasked. */
 
 import type { Tools } from "./tools.ts";
 
-/** Each line is there for the tool that it is about. */
+/** Lines, each with the tool that it is about. */
 const LINES: readonly (readonly [tool: string, line: string])[] = [
   [
     "create_task",
@@ -26,7 +26,6 @@ const LINES: readonly (readonly [tool: string, line: string])[] = [
   ],
 ];
 
-/** A few sentences; clients put them before the model. */
 export function instructionsFor(tools: Tools): string {
   const lines = LINES.filter(([tool]) => tools.has(tool)).map(([, line]) => `- ${line}`);
   return [

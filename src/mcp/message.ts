@@ -1,4 +1,4 @@
-/** Reads one posted message: of which era it is, from which client, or why it is refused. */
+/** Reads one posted message: its era and its client, or why it is rejected. */
 
 import {
   CLIENT_CAPABILITIES_META_KEY,
@@ -21,29 +21,29 @@ const VERSIONS: readonly string[] = [...SUPPORTED_PROTOCOL_VERSIONS, NEW_ERA];
 
 type Params = Readonly<Record<string, unknown>>;
 
-/** A message that is taken. */
+/** A message to be handled. */
 export interface Message {
   readonly kind: "request" | "notification";
   readonly modern: boolean;
-  /** False: the SDK's own handler must check the headers. */
+  /** False: the SDK's own handler has to check the headers. */
   readonly checked: boolean;
   readonly method: string;
   readonly params: Params;
   readonly client: ClientInfo | null;
-  /** Null in the new era, and where the client sent none. */
+  /** Null in the new era, and if the client sent none. */
   readonly session: McpSession | null;
-  /** True: the client repeats an unfinished call by itself (docs/interface.md 12.4.4). */
+  /** True: the client repeats an unfinished call by itself (§12.4.4). */
   readonly rounds: boolean;
 }
 
-/** A message that is not, with JSON-RPC's number and the HTTP status. */
+/** A rejected message, with the error number of JSON-RPC and the HTTP status. */
 export interface Refused {
   readonly kind: "refused";
   readonly client: null;
   readonly rpc_code: number;
   readonly status: number;
   readonly data: object;
-  /** What is wrong, where the number does not say it. */
+  /** What is wrong, if the number does not say it. */
   readonly error?: ServiceError;
 }
 
@@ -55,25 +55,21 @@ export const refuseMessage = (rpc_code: number, status: number, data: unknown = 
   data: data as object,
 });
 
-/**
- * A message that nests too deep, its envelope included: it is not parsed, so not even its id is known
- * (docs/interface.md 1.3.8).
- */
+/** Rejects a message that nests too deep, envelope included. It is not parsed, so its id is unknown (§1.3.8). */
 export const refuseNesting = (): Refused => ({
   ...refuseMessage(RPC.invalid_request, 400),
   error: invalidFields({ body: TOO_DEEP_REASON }),
 });
 
-/** A message whose `id` is too long to be repeated in its answer, which has none then. */
+/** Rejects a message whose `id` is too long; the response has none. */
 const refuseId = (): Refused => ({
   ...refuseMessage(RPC.invalid_request, 400),
   error: invalidFields({ id: `must be at most ${LIMITS.rpc_text} characters` }),
 });
 
 /**
- * The parsed body without what some clients write for a part that is not there: null anywhere in the protocol's
- * own parts, and an empty list for `params`, as which PHP writes an empty object (docs/interface.md 12.1.6).
- * The arguments of a tool are left to the tool.
+ * Removes what some clients send for an absent part: null anywhere in the protocol's own parts, and an empty list as
+ * `params`, which is how PHP writes an empty object (§12.1.6). The arguments of a tool stay as they are.
  */
 export function withoutUnset(body: unknown): unknown {
   if (!isObject(body)) return body;
@@ -90,7 +86,7 @@ function dropNulls(part: Record<string, unknown>): void {
   }
 }
 
-/** Takes the body of a request by the key, as {@link withoutUnset} gives it. */
+/** `body`: of a request of the key, as {@link withoutUnset} gives it. */
 export function readMessage(
   headers: Headers,
   body: unknown,
@@ -125,14 +121,14 @@ export function readMessage(
     ...(name !== null && { mcpNameHeader: name }),
   });
   if (found.kind === "reject") {
-    // The SDK takes an unknown version that sorts after the new one for a newer one without its parameters.
+    // To the SDK, an unknown version that sorts after the new one is a newer one that lacks its parameters.
     if (found.code === RPC.invalid_params && version !== null && !VERSIONS.includes(version)) {
       return refuseMessage(RPC.unsupported_version, 400, { supported: VERSIONS });
     }
     return refuseMessage(found.code, found.httpStatus, found.data);
   }
   if (found.kind === "modern") return modernMessage(found.messageKind, body, false);
-  // Relay sends no requests, so a response answers none; batches are refused.
+  // Relay sends no requests, so it expects no responses. It accepts no batches.
   if (found.reason === "batch" || found.reason === "response") {
     return refuseMessage(RPC.invalid_request, 400);
   }
@@ -159,8 +155,8 @@ function modernMessage(kind: Message["kind"], body: unknown, checked: boolean): 
 const ROUNDS = "relay/rounds";
 
 /**
- * Not every client of the new era repeats a call that asks for no input: the Go SDK gives an empty
- * result, openai-agents fails. So the client has to say that it does.
+ * A client has to say that it repeats calls that need no input: of the new era, the Go SDK gives an empty result
+ * instead, and openai-agents fails.
  */
 function wantsRounds(capabilities: unknown): boolean {
   const experimental = isObject(capabilities) ? capabilities.experimental : undefined;
@@ -171,8 +167,8 @@ const isObject = (value: unknown): value is Params =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
- * Whether the body is a request as all but a few are, seen at a glance: the SDK's classification
- * by schemas takes as long as a read of the store. What it says of any other body counts.
+ * A quick test that nearly every request passes. The SDK's classification by schemas takes as long as a read of the
+ * store, and decides only about other bodies.
  */
 function isPlain(body: unknown): body is Posted {
   if (!isObject(body) || body.jsonrpc !== "2.0" || typeof body.method !== "string") return false;
@@ -188,7 +184,7 @@ function isPlain(body: unknown): body is Posted {
   return token === undefined || typeof token === "string" || Number.isSafeInteger(token);
 }
 
-/** Whether a plain request is one of the new era whose `Mcp-Name` says what its body does. */
+/** Whether a plain request is of the new era and its `Mcp-Name` agrees with its body. */
 function agrees({ method, params = {} }: Posted, name: string | null): boolean {
   const meta = params._meta as Params | undefined;
   if (meta?.[PROTOCOL_VERSION_META_KEY] !== NEW_ERA) return false;
@@ -212,12 +208,12 @@ function legacyMessage(headers: Headers, body: unknown, key_id: string, sessions
     session,
     rounds: false,
   });
-  // It begins a new session in any case.
+  // It always begins a new session.
   if (method === "initialize") return read(clientOf(params.clientInfo));
   const text = headers.get("mcp-session-id");
   if (text === null) return read(null);
   const found = readSession(sessions, key_id, text);
-  // The client starts a new session then.
+  // The client then starts a new session.
   if (found === undefined) return refuseMessage(RPC.session_not_found, 404);
   return read(found.client, found.session);
 }

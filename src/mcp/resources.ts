@@ -1,4 +1,4 @@
-/** Resources and prompts: what a person picks in their client, beside what the agent calls. */
+/** Resources and prompts, which a person picks in their client. */
 
 import type { Context } from "../../routers/context.ts";
 import { fail, failNotFound, invalidFields } from "../errors.ts";
@@ -7,7 +7,7 @@ import type { Tools } from "./tools.ts";
 
 const mimeType = "application/json";
 
-/** Lists of the key, each read by the tool that has them. */
+/** Lists of the key, each read by a tool. */
 const RESOURCES = [
   {
     shown: {

@@ -1,4 +1,4 @@
-/** How results and errors look to an MCP client: structured, and as text for the model. */
+/** Results and errors for an MCP client: structured, and as text for the model. */
 
 import { type ErrorCode, invalidFields, ServiceError, toProblem } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
@@ -16,7 +16,7 @@ export const RPC = {
   unsupported_version: -32022,
 } as const;
 
-/** The problem that REST sends, with the seconds that its `Retry-After` holds. */
+/** The problem that REST sends, with the seconds of `Retry-After`. */
 function problemData(error: ServiceError) {
   return {
     ...toProblem(error),
@@ -24,14 +24,14 @@ function problemData(error: ServiceError) {
   };
 }
 
-/** The member of structured content that has the words for the model; no resource has one of this name. */
+/** The member of structured content with the sentences for the model. No resource has a field of this name. */
 export const HINT = "hint";
 
 const say = (text: string) => ({ type: "text" as const, text });
 
 /**
- * What a tool gave; `next` tells in words how to go on, and `note` what to make of it. Some clients give
- * their model the structured content alone, so the words are its member `hint` too.
+ * The result of a tool, with sentences about `next`, the call to go on with, and `note`. Some clients give their model
+ * only the structured content, so the sentences are its member `hint` too.
  */
 export function toolResult(value: object, next: NextCall | null, note: string | null) {
   const words: string[] = [];
@@ -45,12 +45,12 @@ export function toolResult(value: object, next: NextCall | null, note: string | 
   };
 }
 
-/** The result of a tool that gives a text for the client itself. */
+/** The result of a tool that gives a text. */
 export const textResult = (text: string) => ({ content: [say(text)] });
 
 /**
- * A tool that failed. The clients of the old era check structured content by the output schema even
- * then, so for them the problem is in `_meta`.
+ * The result of a tool that failed. Clients of the old era validate structured content by the output schema even then,
+ * so they get the problem in `_meta`.
  */
 export function toolFailure(error: ServiceError, modern: boolean) {
   const data = problemData(error);
@@ -64,7 +64,7 @@ export function toolFailure(error: ServiceError, modern: boolean) {
   };
 }
 
-/** A tool or prompt that a request names and Relay does not have: a model guesses names. */
+/** A request names a tool or prompt that does not exist: models guess names. */
 class UnknownName extends ServiceError {
   constructor(readonly kind: "tool" | "prompt") {
     const { message, fields } = invalidFields({ name: `is not a ${kind}` });
@@ -72,18 +72,17 @@ class UnknownName extends ServiceError {
   }
 }
 
-/** Throws the error of a name that no tool or prompt has. */
 export function unknownName(kind: "tool" | "prompt"): never {
   throw new UnknownName(kind);
 }
 
-/** The number of an error outside of a tool. */
+/** The number of an error outside a tool. */
 export function rpcCodeOf({ code }: ServiceError): number {
   if (code === "invalid_fields") return RPC.invalid_params;
   return code === "not_found" ? RPC.resource_not_found : RPC.internal;
 }
 
-/** What went wrong, in Relay's own terms, where the SDK refused a message with a number. */
+/** Relay's error for each number with which the SDK rejects a message. */
 const REFUSALS: Readonly<Record<number, readonly [ErrorCode, field?: string, why?: string]>> = {
   [RPC.parse_error]: ["invalid_json"],
   [RPC.invalid_request]: ["invalid_fields", "body", "must be one JSON-RPC request or notification"],
@@ -95,7 +94,7 @@ const REFUSALS: Readonly<Record<number, readonly [ErrorCode, field?: string, why
   [RPC.unsupported_version]: ["invalid_fields", "protocol_version", "is not supported"],
 };
 
-/** The error of a message that was refused; its texts are ours, and repeat nothing. */
+/** The error of a rejected message. Its texts repeat nothing of the message. */
 export function refusal(rpc_code: number): ServiceError {
   const [code, field, why] = REFUSALS[rpc_code] ?? ["internal" as const];
   return field && why ? invalidFields({ [field]: why }) : new ServiceError(code);
@@ -113,12 +112,12 @@ function messageOf(rpc_code: number, error: ServiceError): string {
   return TITLES[rpc_code] ?? error.message;
 }
 
-/** Data that the protocol itself demands of some errors. */
+/** Members of `data` that the protocol requires of some errors. */
 const OF_PROTOCOL = ["supported", "requested", "requiredCapabilities", "envelope", "uri"];
 
 /**
- * A JSON-RPC error with the problem as its data. Of the SDK's own `data`, what the protocol demands
- * stays, unless it is longer than `LIMITS.rpc_text`: some of it repeats what was sent.
+ * A JSON-RPC error with the problem as its data. Of the SDK's `data` only what the protocol requires stays, if it is no
+ * longer than `LIMITS.rpc_text`: some of it repeats what was sent.
  */
 export function rpcError(rpc_code: number, error: ServiceError, data: object = {}) {
   const isShort = (value: unknown) => (JSON.stringify(value) ?? "").length <= LIMITS.rpc_text;

@@ -1,40 +1,38 @@
-/** JSON schemas of tools, derived from the procedures' own, once at start. */
+/** JSON schemas of tools, derived from those of the procedures at the start. */
 
 import { z } from "zod";
 import { Timestamp } from "../model/text.ts";
 
-/** A JSON schema as the plain object it is. */
 export interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
 
-/** What a `tools/list` shows: an object schema, whole in itself. */
+/** An object schema without references. */
 export interface ObjectSchema extends JsonSchema {
   readonly type: "object";
   readonly properties: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];
 }
 
-/** What the schemas of one list share, so that none repeats what another one says. */
+/** What the output schemas of one list share, so that each resource is described once. */
 export interface SchemaList {
-  /** Name of a resource -> the tool that returns it whole: inside other results it is referred to. */
+  /** Name of a resource -> the tool that returns it whole, to which other schemas refer. */
   readonly returned_by: ReadonlyMap<string, string>;
-  /** Names of resources whose fields a schema of the list has described. */
+  /** Names of resources that a schema has described so far. */
   readonly described: Set<string>;
 }
 
-/** The name of a schema that has one. */
 export const schemaName = (schema: z.ZodType): string | undefined => schema.meta()?.id;
 
-/** The schema of a tool's arguments. Throws when it is no object. */
+/** The schema of a tool's arguments. Throws if it is not an object. */
 export function inputSchema(schema: z.ZodType): ObjectSchema {
   const { $defs = {}, ...root } = z.toJSONSchema(schema, { io: "input" });
   return objectSchema(root, $defs as Schemas, "input");
 }
 
 /**
- * The schema of a tool's result. A resource inside it that another tool returns whole is an open object
- * that names the tool. Throws when it is no object.
+ * The schema of a tool's result. A resource inside it that another tool returns whole is an open object that names
+ * that tool. Throws if it is not an object.
  */
 export function outputSchema(schema: z.ZodType, list: SchemaList): ObjectSchema {
   const { $defs = {}, ...root } = listed(z.toJSONSchema(schema, { io: "output" }));
@@ -49,10 +47,10 @@ export function outputSchema(schema: z.ZodType, list: SchemaList): ObjectSchema 
   return objectSchema(root, Object.fromEntries(defs), "output");
 }
 
-/** Named schemas of fields that no list describes: outputs are open, and tools that agents call make none. */
+/** Schemas that no list describes: their fields are set by no tool that agents call, and outputs are open. */
 const UNLISTED = ["QuestionAction"];
 
-/** The same without those fields. */
+/** Removes the fields of {@link UNLISTED} schemas. */
 function listed(schema: JsonSchema): JsonSchema {
   const refers = UNLISTED.map((name) => `#/$defs/${name}`);
   const copy = JSON.stringify(schema, (_, value: unknown) => {
@@ -73,7 +71,7 @@ function objectSchema({ $schema: _, ...root }: JsonSchema, defs: Schemas, io: "i
   return whole as ObjectSchema;
 }
 
-/** An object with the fields that are always there, without descriptions. */
+/** Keeps the required fields of an object, without descriptions. */
 function shortened({ description: __, ...schema }: JsonSchema): JsonSchema {
   if (schema.properties === undefined) return schema;
   const required = (schema.required ?? []) as readonly string[];
@@ -97,13 +95,13 @@ const isSilent = (keyword: string, given: unknown): boolean =>
   given === Number.MIN_SAFE_INTEGER ||
   given === Number.MAX_SAFE_INTEGER;
 
-/** What each timestamp says of itself; the instructions say it once for all. */
+/** The description of every timestamp, which the instructions say once. */
 const TIMESTAMP = Timestamp.meta()?.description;
 
 /**
- * Puts named schemas in the place of their references and writes a nullable as `anyOf`, since
- * clients differ in how they read the shorter forms, and drops names and bounds that say nothing. An
- * output stays open: a field added later must not break a client that keeps an older schema.
+ * Replaces references by their schemas and lists of types by `anyOf`, as clients differ in how they read the shorter
+ * forms; drops keywords that say nothing. Outputs stay open: a new field must not break a client that keeps an older
+ * schema.
  */
 function tidy(value: unknown, defs: Schemas, io: "input" | "output"): unknown {
   if (Array.isArray(value)) return value.map((item) => tidy(item, defs, io));

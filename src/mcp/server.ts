@@ -1,4 +1,4 @@
-/** The official SDK's server, created for each request, over tools that are prepared once. */
+/** Creates a server of the official SDK for each request, over tools that are prepared once. */
 
 import { createHash } from "node:crypto";
 import {
@@ -20,6 +20,7 @@ import { isGone, toServiceError } from "../rpc/errors.ts";
 import type { SignedTokens } from "../signer.ts";
 import { parseText } from "./arguments.ts";
 import { instructionsFor } from "./instructions.ts";
+import type { Message, Refused } from "./message.ts";
 import {
   checkResources,
   PROMPT_LIST,
@@ -31,24 +32,24 @@ import {
 import { rpcCodeOf, rpcError, textResult, toolFailure, toolResult, unknownName } from "./result.ts";
 import type { Tool, Tools } from "./tools.ts";
 
-/** One request, and what came of it. */
+/** One request and its outcome. */
 export interface McpCall {
   readonly ctx: Context;
   readonly key_id: string;
-  /** True: spec 2026-07-28 or later; false: the versions that begin with `initialize`. */
+  /** True: spec 2026-07-28 or later; false: the versions before, which begin with `initialize`. */
   readonly modern: boolean;
   readonly method: string;
   readonly params: Readonly<Record<string, unknown>>;
   readonly client: ClientInfo | null;
   readonly session: McpSession | null;
-  /** True: the client goes on with `requestState` by itself (docs/interface.md 12.4.4). */
+  /** True: the client repeats a call with `requestState` by itself (§12.4.4). */
   readonly rounds: boolean;
   /** The address and headers of a permission hook; null unless it came to `/mcp?tools=approve`. */
   readonly hook: HookOptions | null;
-  /** Settles with the handler; undefined when the SDK answered by itself. */
+  /** Settles with the handler; undefined if the SDK answered by itself. */
   work?: Promise<unknown>;
   error: ServiceError | null;
-  /** True: it only waited, which has no activity entry (docs/interface.md 15.1.2). */
+  /** True: the call only waited, so the activity log has no entry of it (§15.1.2). */
   only_waited: boolean;
 }
 
@@ -66,15 +67,16 @@ interface McpServersOptions {
 
 type Handle = (call: McpCall, extra: ServerContext) => Promise<object>;
 
+/** The `action` of a request that was refused before its method was read. */
+export const REFUSED = "POST /mcp";
+
 /** The revision that needs no session. */
 export const NEW_ERA = "2026-07-28";
 
-/** Seconds that a client may keep a list which changes with a new version of Relay alone. */
+/** Seconds for which a client may cache a list. Lists change only with Relay's version. */
 const LIST_TTL = 300;
 
-export type McpServers = ReturnType<typeof createMcpServers>;
-
-/** Makes the server of one request; only the handler of its method is put in. */
+/** Each server gets only the handler of its request's method. */
 export function createMcpServers(options: McpServersOptions) {
   const { tools, version, clock, report } = options;
   checkResources(tools);
@@ -92,7 +94,7 @@ export function createMcpServers(options: McpServersOptions) {
   };
   const info = { name: "relay", title: "Relay", version };
 
-  /** Lists have one page, so no cursor is valid. */
+  /** Every list is one page, so no cursor is valid. */
   const list =
     (whole: object): Handle =>
     async ({ params, modern }) => {
@@ -101,11 +103,16 @@ export function createMcpServers(options: McpServersOptions) {
       return modern ? { ...whole, ...keep } : whole;
     };
 
-  /** Runs a tool, or the call that goes on for it, and tells the client of the time it waits. */
-  const run = async (call: McpCall, extra: ServerContext, { tool, given, asking }: Run) => {
+  /** Runs a tool, and reports progress to the client while it waits. */
+  const run = async (
+    call: McpCall,
+    extra: ServerContext,
+    { tool, given, asking }: { tool: Tool; given: Given; asking: boolean },
+  ) => {
     const ctx: Context = {
       ...call.ctx,
       connection: extra.mcpReq,
+      // The agent does not have the question's id yet.
       asking,
       session: call.session,
       hook: call.hook && { ...call.hook, client_name: call.client?.name ?? null, outcome: call },
@@ -123,12 +130,24 @@ export function createMcpServers(options: McpServersOptions) {
     }
   };
 
+  /** The round that a repeated call continues; undefined for a first call. */
+  const readRound = ({ key_id, params, modern }: McpCall, asked: Given, name: string) => {
+    const { requestState: state } = params;
+    // The old era has no such parameter.
+    if (!modern || state === undefined) return undefined;
+    const found = typeof state === "string" ? options.rounds.read(key_id, state) : undefined;
+    const round = found as Round | undefined;
+    return round?.of === name && round.asked === digestOf(asked)
+      ? round
+      : failFields({ requestState: "is not one of this tool, arguments and key" });
+  };
+
   const callTool: Handle = async (call, extra) => {
     const { key_id, modern, params } = call;
     const named = tools.get(params.name as string);
     if (!named || (named.for_hooks && !call.hook)) return unknownName("tool");
     const { given: asked, left_unchanged } = named.read(argumentsIn(params));
-    const begun = readRound(options.rounds, { key_id, params, asked, modern, tool: named });
+    const begun = readRound(call, asked, named.definition.name);
     const tool = begun ? tools.get(begun.name)! : named;
     const given = begun?.arguments ?? asked;
     const started = clock.elapsed();
@@ -138,7 +157,7 @@ export function createMcpServers(options: McpServersOptions) {
       const next = tool.next(result, given);
       const wait = given.wait_seconds;
       const round = (begun?.round ?? 1) + 1;
-      // A wait that ended early did so because the server stops: then the agent should know the id.
+      // A wait ends early only when the server stops. The agent then needs the id.
       const waited = typeof wait === "number" && wait > 0 && clock.elapsed() - started > wait - 0.1;
       if (next && waited && call.rounds && named.rounds && round <= LIMITS.mcp_rounds) {
         const state: Round = {
@@ -178,16 +197,22 @@ export function createMcpServers(options: McpServersOptions) {
   };
 
   return {
-    /** Whether Relay has a method in the era of the call. */
-    has: ({ method, modern }: Pick<McpCall, "method" | "modern">): boolean =>
-      Object.hasOwn(handlers, method) || (modern ? MODERN : LEGACY).has(method),
+    /** The `action` of a request in the activity log (§15.2): one of our own names, never text that was sent. */
+    actionOf(request: Pick<Message, "method" | "modern" | "params"> | Refused): string {
+      if (!("method" in request)) return REFUSED;
+      const { method, modern, params } = request;
+      const known = Object.hasOwn(handlers, method) || (modern ? MODERN : LEGACY).has(method);
+      if (!known) return "unknown method";
+      const name = params.name as string;
+      return method === "tools/call" && tools.has(name) ? name : method;
+    },
 
     create(call: McpCall): Server {
       const server = new Server(info, server_options);
       const { method } = call;
       const handle = Object.hasOwn(handlers, method) ? handlers[method] : undefined;
       if (!handle) return server;
-      // Not by `setRequestHandler`, which checks by schema what our own schemas check already.
+      // `setRequestHandler` would validate what our own schemas validate already.
       server.fallbackRequestHandler = (_, extra) => {
         const work = handle(call, extra).catch((thrown: unknown) => {
           if (isGone(thrown)) throw thrown;
@@ -206,7 +231,7 @@ export function createMcpServers(options: McpServersOptions) {
   };
 }
 
-/** Methods that the SDK itself answers. */
+/** Methods that the SDK answers. */
 const MODERN: ReadonlySet<string> = new Set(["server/discover", "subscriptions/listen"]);
 const LEGACY: ReadonlySet<string> = new Set(["initialize", "ping"]);
 
@@ -214,32 +239,18 @@ type Given = Readonly<Record<string, unknown>>;
 
 /** The signed state with which a client repeats a call to go on waiting. */
 interface Round {
-  /** The number of this round; the first call was 1. */
+  /** Number of this round; the first call was 1. */
   readonly round: number;
-  /** The tool that the client calls, and a digest of the arguments that it calls it with. */
+  /** The tool that the client calls, and the digest of its arguments. */
   readonly of: string;
   readonly asked: string;
+  /** The tool that goes on waiting, and its arguments. */
   readonly name: string;
   readonly arguments: Given;
 }
 
-interface Run {
-  readonly tool: Tool;
-  readonly given: Given;
-  /** True: it asks, or goes on waiting for what was asked, and has not returned the question's id yet. */
-  readonly asking: boolean;
-}
-
-interface RoundOptions {
-  readonly key_id: string;
-  readonly params: Given;
-  readonly asked: Given;
-  readonly modern: boolean;
-  readonly tool: Tool;
-}
-
 /**
- * The arguments as an object. Some models send the text of the object; for none, some clients send null or an
+ * The arguments as an object. Some models send the object as text. Without arguments, some clients send null or an
  * empty text, and those in PHP an empty list.
  */
 function argumentsIn({ arguments: sent }: Given): Given {
@@ -254,32 +265,20 @@ function argumentsIn({ arguments: sent }: Given): Given {
 
 const AND = new Intl.ListFormat("en-GB");
 
-/** What an agent reads when an empty value was taken as not set (docs/interface.md 12.3.8). */
+/** Tells the agent which fields were not cleared, since an empty value counted as not set (§12.3.8). */
 function unchangedNote(names: readonly string[], task: Given): string | null {
-  // Nothing was to be cleared in a field that is empty.
+  // An empty field had nothing to clear.
   const kept = names.filter((name) => task[name] !== null && task[name] !== "");
   if (kept.length === 0) return null;
   const fields = AND.format(kept.map((name) => `\`${name}\``));
   return `Not cleared: ${fields}. An empty value counts as not set in a call that fills in its other arguments. To clear a field, send only \`task_id\` and that field as null, or as "" for \`description\`.`;
 }
 
-/** The round that a call goes on with; undefined for a first call. */
-function readRound(seal: SignedTokens, { key_id, params, asked, modern, tool }: RoundOptions) {
-  const { requestState: state } = params;
-  // The old era knows no such parameter.
-  if (!modern || state === undefined) return undefined;
-  const found = typeof state === "string" ? seal.read(key_id, state) : undefined;
-  const round = found as Round | undefined;
-  return round?.of === tool.definition.name && round.asked === digestOf(asked)
-    ? round
-    : failFields({ requestState: "is not one of this tool, arguments and key" });
-}
-
 /** A digest of the arguments that does not depend on their order. */
 const digestOf = (given: Given): string =>
   createHash("sha256").update(canonicalJson(given)).digest("base64url");
 
-/** Notifies a client that asked for it while a call waits. */
+/** Sends progress notifications while a call waits, if the client asked for them. */
 function tellProgress(clock: Clock, { mcpReq }: ServerContext, wait: unknown): Cancel {
   const progressToken: unknown = mcpReq._meta?.progressToken;
   if (typeof progressToken !== "string" && typeof progressToken !== "number") return () => {};
@@ -291,7 +290,7 @@ function tellProgress(clock: Clock, { mcpReq }: ServerContext, wait: unknown): C
     cancel = clock.after(LIMITS.mcp_progress_every, () => {
       waited += LIMITS.mcp_progress_every;
       const params = { progressToken, progress: waited, total: wait, message: "Waiting" };
-      // If the client is gone, its signal ends the call.
+      // Its signal ends the call of a client that is gone.
       mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
       next();
     });

@@ -1,4 +1,4 @@
-/** Sessions of the old era: what `initialize` said about the client, kept by the client itself. */
+/** Sessions of the old era: what `initialize` said of the client, signed and kept by the client. */
 
 import type { Ids } from "../ids.ts";
 import type { ClientInfo } from "../model/client.ts";
@@ -12,7 +12,7 @@ interface NewSession {
   readonly now: number;
 }
 
-/** A value for `Mcp-Session-Id`; no two are the same (docs/interface.md 12.2.1). */
+/** A new value of `Mcp-Session-Id`; no two are equal (§12.2.1). */
 export function writeSession(
   seal: SignedTokens,
   key_id: string,
@@ -21,7 +21,7 @@ export function writeSession(
   return seal.write(key_id, [client?.name, client?.version, ids.unique(), Math.round(now * 1000)]);
 }
 
-/** A session with its client, which is null when it named none; undefined when the session is not ours. */
+/** A session and its client, null if it gave no name. Undefined if this store did not sign it for the key. */
 export function readSession(
   seal: SignedTokens,
   key_id: string,

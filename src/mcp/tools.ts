@@ -1,13 +1,13 @@
-/** The tools of `/mcp`: every procedure with `mcp` meta, made ready once at start. */
+/** The tools of `/mcp`: every procedure with `mcp` meta, prepared once at the start. */
 
 import { z } from "zod";
 import type { Context } from "../../routers/context.ts";
 import { invalidFields, type ServiceError } from "../errors.ts";
 import { toServiceError } from "../rpc/errors.ts";
 import { execute } from "../rpc/execute.ts";
-import type { NextCall, RelayMeta, ToolMeta } from "../rpc/meta.ts";
+import type { RelayMeta, ToolMeta } from "../rpc/meta.ts";
 import type { Procedure, Procedures } from "../rpc/trpc-internals.ts";
-import { createArgumentReader, type ReadArguments } from "./arguments.ts";
+import { createArgumentReader } from "./arguments.ts";
 import { HINT } from "./result.ts";
 import {
   inputSchema,
@@ -18,50 +18,19 @@ import {
   schemaName,
 } from "./schema.ts";
 
+type Given = Readonly<Record<string, unknown>>;
+
+export type Tool = ReturnType<typeof toTool>;
 export type Tools = ReadonlyMap<string, Tool>;
 
-export interface Tool {
-  /** The entry of `tools/list`. */
-  readonly definition: {
-    readonly name: string;
-    readonly title: string;
-    readonly description: string;
-    readonly inputSchema: ObjectSchema;
-    /** Absent: the result is text. */
-    readonly outputSchema?: ObjectSchema;
-    readonly annotations: object;
-  };
-  /** True: listed and called at `/mcp?tools=approve` alone. */
-  readonly for_hooks: boolean;
-  /** True: it takes `wait_seconds`. */
-  readonly waits: boolean;
-  /** True: a wait may take several rounds. */
-  readonly rounds: boolean;
-  /** Reads the arguments that a client sent; never throws. */
-  read(sent: Readonly<Record<string, unknown>>): ReadArguments;
-  /** Runs it with arguments that were read; throws a ServiceError that names fields as the tool does. */
-  call(ctx: Context, given: Readonly<Record<string, unknown>>): Promise<object | string>;
-  /** A result of {@link call} with what the tool adds to it. */
-  complete(ctx: Context, result: object): Promise<object>;
-  /** The call that should follow this one, when one should. */
-  next(result: object, given: Readonly<Record<string, unknown>>): NextCall | null;
-  /** What an agent should make of this result, where the result does not say it. */
-  note(result: object, now: number): string | null;
-  /**
-   * True when the call only waited (docs/interface.md 15.1.2); the result is null when its
-   * client left meanwhile.
-   */
-  only_waited(given: Readonly<Record<string, unknown>>, result: object | string | null): boolean;
-}
-
-/** The tool's name for the field `wait`: an agent reads no manual to learn the unit. */
+/** The tools' name for the field `wait`, so that an agent knows the unit. */
 const WAIT = "wait_seconds";
 
-/** Stands for a `wait` that an agent sent; no field has this name. */
+/** Stands for a `wait` that an agent sent, which is an unknown argument. No field has this name. */
 const OTHER_WAIT = "wait_";
 const TOOL_NAMES: Readonly<Record<string, string>> = { wait: WAIT, [OTHER_WAIT]: "wait" };
 
-/** What a procedure without a result gives. */
+/** The result of a procedure that returns nothing. */
 const DONE = { done: true };
 const DONE_SCHEMA: ObjectSchema = {
   type: "object",
@@ -69,7 +38,7 @@ const DONE_SCHEMA: ObjectSchema = {
   required: ["done"],
 };
 
-/** All tools, in the order of the routers. Throws when one cannot be made, with its name. */
+/** All tools, in the order of the routers. Throws, with the tool's name, if one cannot be made. */
 export function createTools(procedures: Procedures<Context>): Tools {
   const tools = new Map<string, Tool>();
   const list = schemaList([...procedures.values()]);
@@ -87,7 +56,7 @@ export function createTools(procedures: Procedures<Context>): Tools {
   return tools;
 }
 
-/** A resource is returned whole by the tool that reads it. */
+/** Finds the tools that read a resource, and so return it whole. */
 function schemaList(procedures: readonly Procedure<Context>[]): SchemaList {
   const returned_by = new Map<string, string>();
   for (const { meta, output } of procedures) {
@@ -97,7 +66,7 @@ function schemaList(procedures: readonly Procedure<Context>[]): SchemaList {
   return { returned_by, described: new Set() };
 }
 
-function toTool(procedure: Procedure<Context>, mcp: ToolMeta, list: SchemaList): Tool {
+function toTool(procedure: Procedure<Context>, mcp: ToolMeta, list: SchemaList) {
   const { meta, input, output } = procedure;
   check(mcp, meta);
   if (!(input instanceof z.ZodObject)) throw new Error("its input is no object");
@@ -117,11 +86,10 @@ function toTool(procedure: Procedure<Context>, mcp: ToolMeta, list: SchemaList):
     patches: meta.openapi?.method === "PATCH",
   });
 
-  const inputOf = (given: Readonly<Record<string, unknown>>) => {
+  const inputOf = (given: Given) => {
     // Without a prototype, so that a field named `__proto__` is like any other.
     const data: Record<string, unknown> = Object.assign(Object.create(null), defaults);
     for (const name of Object.keys(given)) {
-      // The tool has `wait` under another name, so one that is sent is unknown.
       if (waits && name === "wait") data[OTHER_WAIT] = given[name];
       else data[waits && name === WAIT ? "wait" : name] = given[name];
     }
@@ -129,6 +97,7 @@ function toTool(procedure: Procedure<Context>, mcp: ToolMeta, list: SchemaList):
   };
 
   return {
+    /** The entry of `tools/list`. */
     definition: {
       name: mcp.name,
       title: mcp.title,
@@ -138,38 +107,50 @@ function toTool(procedure: Procedure<Context>, mcp: ToolMeta, list: SchemaList):
       annotations: mcp.annotations,
     },
     for_hooks: mcp.for_hooks === true,
+    /** True: it takes `wait_seconds`. */
     waits,
+    /** True: a wait may take several rounds. */
     rounds: mcp.rounds === true,
+    /** Reads the arguments that a client sent. Never throws. */
     read,
-    async call(ctx, given) {
+    /** Runs the tool with what {@link read} gave. Throws a ServiceError with the tool's names of fields. */
+    async call(ctx: Context, given: Given): Promise<object | string> {
       try {
         return ((await run(ctx, inputOf(given))) ?? DONE) as object | string;
       } catch (error) {
         throw waits ? renamed(toServiceError(error)) : error;
       }
     },
-    complete: async (ctx, result) => ({ ...result, ...(await mcp.adds?.read(ctx, result)) }),
-    next: (result, given) => mcp.next?.(result, given) ?? null,
-    note: (result, now) => mcp.note?.(result, now) ?? null,
-    only_waited: (given, result) => meta.only_waited?.(inputOf(given), result) ?? false,
+    /** Adds the tool's own fields to a result. */
+    complete: async (ctx: Context, result: object): Promise<object> => ({
+      ...result,
+      ...(await mcp.adds?.read(ctx, result)),
+    }),
+    /** The call that should follow, if any. */
+    next: (result: object, given: Given) => mcp.next?.(result, given) ?? null,
+    /** A sentence for the agent about this result; `now`: epoch seconds. */
+    note: (result: object, now: number) => mcp.note?.(result, now) ?? null,
+    /** Whether the call only waited (§15.1.2). The result is null if the client left meanwhile. */
+    only_waited: (given: Given, result: unknown) =>
+      meta.only_waited?.(inputOf(given), result) ?? false,
   };
 }
 
 /**
- * The schema of the route's answer, with the fields that the tool adds. They have no schema of their own:
- * the list is to stay short, and a text says what they mean.
+ * The schema of the route's response with the fields that the tool adds. These are plain objects, to keep the list
+ * short; a text of the tool says what they mean.
  */
 function resultSchema(output: z.ZodType, { adds }: ToolMeta, list: SchemaList): ObjectSchema {
   if (output instanceof z.ZodVoid) return DONE_SCHEMA;
   const schema = outputSchema(output, list);
-  // It stands in no schema: they permit further members, and its words speak for themselves.
+  // Schemas permit further members, so they need not list it.
   if (HINT in schema.properties) throw new Error(`a field may not be called ${HINT}`);
   if (!adds) return schema;
   const added = adds.names.map((name) => [name, { type: "object" }]);
   return { ...schema, properties: { ...schema.properties, ...Object.fromEntries(added) } };
 }
 
-/** What types cannot promise: meta may be written without them, as `never` or by a cast. */
+/** Checks what types cannot: meta may be cast. */
 function check({ name, title, description, annotations }: ToolMeta, meta: RelayMeta) {
   if (!/^[a-z][a-z0-9_]{0,63}$/.test(name)) throw new Error("its name is not lower_case");
   if (!title?.trim() || !description?.trim()) throw new Error("it has no title or description");
@@ -184,7 +165,7 @@ function check({ name, title, description, annotations }: ToolMeta, meta: RelayM
   if (meta.access !== "key" && meta.access !== "any") throw new Error("a key may not call it");
 }
 
-/** The input as an agent sees it: no fields of the account's, `wait` with its unit, the tool's words. */
+/** The input as an agent sees it: without the account's fields, `wait` with its unit, with the tool's texts. */
 function argumentsOf(
   schema: ObjectSchema,
   { account_only = [], defaults = {}, fields = {} }: ToolMeta,
@@ -203,7 +184,7 @@ function argumentsOf(
   return { ...schema, properties: Object.fromEntries(properties) };
 }
 
-/** An error with the field `wait` under the name that the tool has for it. */
+/** The error with the tool's name of the field `wait`. */
 function renamed(error: ServiceError): ServiceError {
   if (!error.fields || !Object.keys(TOOL_NAMES).some((name) => name in error.fields!)) return error;
   return invalidFields(

@@ -1,4 +1,4 @@
-/** Client ID metadata documents: a client whose `client_id` is the address of its description (docs/interface.md §18.3.4). */
+/** Client ID metadata documents: a client whose `client_id` is the address of its description (§18.3.4). */
 
 import { z } from "zod";
 import { digest } from "../ids.ts";
@@ -14,16 +14,14 @@ const Document = z.object({
   token_endpoint_auth_method: z.string().nullish(),
 });
 
-/** Why there is no client; a sentence for the person. */
+/** Why there is no client: a sentence for the person. */
 export class ClientDocumentError extends Error {
   override readonly name = "ClientDocumentError";
 }
 
 export type Outbound = Pick<ReturnType<typeof createOutbound>, "request">;
 
-/**
- * Fetches and checks the document at `url` for the account `owner`; throws {@link ClientDocumentError}.
- */
+/** Fetches and checks the document at `url` for the account `owner`. Throws {@link ClientDocumentError}. */
 export async function fetchClientDocument(
   outbound: Outbound,
   url: string,

@@ -1,7 +1,4 @@
-/**
- * Clients that register themselves (RFC 7591). Nothing is stored: the `client_id` holds what was
- * registered, signed (docs/interface.md §18.3).
- */
+/** Clients that register themselves (RFC 7591). Nothing is stored: the `client_id` is the signed registration (§18.3). */
 
 import { z } from "zod";
 import { digest } from "../ids.ts";
@@ -10,7 +7,7 @@ import { createSignedTokens, type Signer } from "../signer.ts";
 import { failOAuth } from "./fault.ts";
 import { isRedirectUri } from "./redirects.ts";
 
-/** What a client says of itself; none of it is verified. */
+/** What a client says of itself, unverified. */
 export interface Client {
   /** Digest of its `client_id`. */
   readonly digest: string;
@@ -18,10 +15,10 @@ export interface Client {
   readonly redirect_uris: readonly string[];
 }
 
-/** A registered client; or one that is described by a document at this address, not fetched yet. */
+/** A registered client, or the address of a client's document, which is not fetched yet. */
 export type KnownClient = { readonly registered: Client } | { readonly document: string };
 
-/** The fields of a registration that matter here; RFC 7591 2 has the others, which are ignored. */
+/** Other fields of RFC 7591 2 are ignored. */
 const Registration = z.object({
   redirect_uris: z.array(z.string()).min(1).max(LIMITS.redirect_uris),
   client_name: z.string().nullish(),
@@ -35,10 +32,7 @@ export function createClients(signer: Signer) {
   const sealed = createSignedTokens(signer, "oauth-client");
 
   return {
-    /**
-     * Registers a public client (RFC 7591 3.2.1); gives the response. Throws
-     * `invalid_client_metadata` or `invalid_redirect_uri`.
-     */
+    /** Gives the response (RFC 7591 3.2.1). Throws `invalid_client_metadata` or `invalid_redirect_uri`. */
     register(body: unknown, now: number): Readonly<Record<string, unknown>> {
       const { redirect_uris, client_name } = readRegistration(body);
       const name = nameOf(client_name);
@@ -58,7 +52,7 @@ export function createClients(signer: Signer) {
       };
     },
 
-    /** The client of an id; null when there is none. */
+    /** The client of an id; null if the id is not valid. */
     find(client_id: string): KnownClient | null {
       if (client_id.length > LIMITS.client_id) return null;
       if (isDocumentUrl(client_id)) return { document: client_id };
@@ -95,7 +89,7 @@ function readRegistration(body: unknown): z.infer<typeof Registration> {
   return data;
 }
 
-/** A name to show: one line without control and bidirectional characters; null when nothing is left. */
+/** A name to show: one line without control and bidirectional characters. Null if nothing is left. */
 export function nameOf(sent: string | null | undefined): string | null {
   const clean = (sent ?? "")
     .toWellFormed()
@@ -105,13 +99,13 @@ export function nameOf(sent: string | null | undefined): string | null {
   return [...clean].slice(0, LIMITS.client_name).join("").trim() || null;
 }
 
-/** An `https` URL with a path, without a query's credentials or a fragment: the id of such a client. */
+/** Whether an id is the address of a document: an `https` URL with a path, without credentials or a fragment. */
 function isDocumentUrl(client_id: string): boolean {
   const url = client_id.startsWith("https://") ? URL.parse(client_id) : null;
   return (
     url !== null &&
     url.pathname !== "/" &&
-    // An authority, and no user information in it.
+    // An authority without user information.
     /^https:\/\/[^/?@]+\//.test(client_id) &&
     !client_id.includes("#") &&
     !/\/\.{1,2}(\/|$|\?)/.test(client_id)

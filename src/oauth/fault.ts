@@ -1,8 +1,8 @@
-/** Errors of OAuth, in the form of its RFCs (docs/interface.md §18.1.3). */
+/** Errors of OAuth, in the form of its RFCs (§18.1.3). */
 
 /**
- * `error` of a response: RFC 6749 4.1.2.1 and 5.2, RFC 7591 3.2.2, RFC 8707 2. A problem of
- * docs/interface.md §9 is rendered as `temporarily_unavailable` or `server_error`.
+ * `error` of a response: RFC 6749 4.1.2.1 and 5.2, RFC 7591 3.2.2, RFC 8707 2. A problem (§9) becomes
+ * `temporarily_unavailable` or `server_error`.
  */
 export type OAuthErrorCode =
   | "invalid_client"
@@ -16,7 +16,7 @@ export type OAuthErrorCode =
   | "unsupported_grant_type"
   | "unsupported_response_type";
 
-/** Thrown by the protocol; `message` is the `error_description`, which names no value that was sent. */
+/** `message` is the `error_description`. It repeats nothing that was sent. */
 export class OAuthFault extends Error {
   override readonly name = "OAuthFault";
   constructor(

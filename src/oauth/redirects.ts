@@ -1,9 +1,9 @@
-/** Redirect URIs of clients: which are permitted, which match, and where they lead (docs/interface.md §18.4). */
+/** Redirect URIs: which are permitted, which match, and where they lead (§18.4). */
 
 import { isIP } from "node:net";
 import { LIMITS } from "../limits.ts";
 
-/** Where an approval leads: a program on the person's own computer, or a web site. */
+/** Where an approval leads: to a program on the person's computer, or to a web site. */
 export type LeadsTo =
   | { readonly kind: "this_computer"; readonly host: null }
   | { readonly kind: "web_site"; readonly host: string };
@@ -16,7 +16,7 @@ const isLoopback = (hostname: string): boolean =>
 /** An absolute `http(s)` URI of the characters that RFC 3986 2 permits, without a fragment. */
 const URI = /^https?:\/\/[\w\-.~:[\]%]+(?:[/?][\w\-.~:/?[\]@!$&'()*+,;=%]*)?$/;
 
-/** Parameters that an answer adds to a redirect URI. One that is there twice could be misread by the client. */
+/** Parameters that an answer adds to a redirect URI. A client could misread one that is there twice. */
 const ANSWER = ["code", "state", "iss", "error", "error_description", "error_uri"];
 
 /** The URL, if it may be a redirect URI: `https`, or `http` to loopback (RFC 8252 7.3). */
@@ -33,8 +33,8 @@ function parse(uri: string): URL | null {
 export const isRedirectUri = (uri: string): boolean => parse(uri) !== null;
 
 /**
- * Whether `given` is the registered one: character by character (RFC 9700 4.1.3), but for the port
- * of a loopback address, which a program gets from its system at each start (RFC 8252 7.3).
+ * Whether `given` equals the registered URI (RFC 9700 4.1.3). The port of a loopback address may differ, as a program
+ * gets it from its system at each start (RFC 8252 7.3).
  */
 export function matchesRedirect(registered: string, given: string): boolean {
   if (registered === given) return isRedirectUri(given);
@@ -49,7 +49,7 @@ export function leadsTo(redirect_uri: string): LeadsTo {
   return isLoopback(hostname) ? { kind: "this_computer", host: null } : { kind: "web_site", host };
 }
 
-/** The redirect URI with the parameters of an answer; its own query is kept (RFC 6749 4.1.2). */
+/** Adds the parameters of an answer that are not null to the query of the redirect URI (RFC 6749 4.1.2). */
 export function answerUri(
   redirect_uri: string,
   parameters: Readonly<Record<string, string | null>>,

@@ -1,4 +1,4 @@
-/** Authorization requests: checked, signed and handed to the page; nothing is stored (docs/interface.md §18.4). */
+/** Authorization requests, checked, signed and handed to the page without being stored (§18.4), and codes (§18.5). */
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import { LIMITS } from "../limits.ts";
@@ -6,18 +6,18 @@ import { createSignedTokens, type Signer } from "../signer.ts";
 import { failOAuth } from "./fault.ts";
 import { answerUri } from "./redirects.ts";
 
-/** What a client asks for, as `/oauth/authorize` found it to be valid. */
+/** A valid request, as `/oauth/authorize` got it. */
 export interface AuthorizationRequest {
   /** Digest of the `client_id` of a registered client; null for a client with a document. */
   readonly client: string | null;
-  /** Address of the client's document, whose redirect URIs are still to be checked; else null. */
+  /** Address of the client's document, whose redirect URIs are not checked yet; null for a registered client. */
   readonly document: string | null;
   readonly name: string | null;
   readonly redirect_uri: string;
   readonly state: string | null;
   /** `code_challenge`, by S256. */
   readonly challenge: string;
-  /** Base address that the request came by: the issuer, and the resource that tokens are for. */
+  /** Base address of the request: the issuer, and the resource that tokens are for. */
   readonly issuer: string;
   readonly requested_at: number;
 }
@@ -27,7 +27,7 @@ export type SealedRequests = ReturnType<typeof createSealedRequests>;
 export function createSealedRequests(signer: Signer) {
   const sealed = createSignedTokens(signer, "oauth-request");
   return {
-    /** Throws `invalid_request` when it would be too long for an address. */
+    /** Throws `invalid_request` if the text is too long for an address. */
     write(request: AuthorizationRequest): string {
       const text = sealed.write("", request);
       if (text.length > LIMITS.authorization_request) {
@@ -35,7 +35,7 @@ export function createSealedRequests(signer: Signer) {
       }
       return text;
     },
-    /** The request; `expired` after its time, null when it was not made here. */
+    /** `expired` after its time; null if this store did not sign it. */
     read(text: string, now: number): AuthorizationRequest | "expired" | null {
       const request = sealed.read("", text) as AuthorizationRequest | undefined;
       if (!request) return null;
@@ -45,7 +45,7 @@ export function createSealedRequests(signer: Signer) {
   };
 }
 
-/** The answer to a request, as the address to go to; it names the issuer (RFC 9207). */
+/** The address to which an answer redirects, with the issuer (RFC 9207). */
 export function redirectTo(
   { redirect_uri, state, issuer }: Pick<AuthorizationRequest, "redirect_uri" | "state" | "issuer">,
   answer:
@@ -55,10 +55,7 @@ export function redirectTo(
   return answerUri(redirect_uri, { ...answer, state, iss: issuer });
 }
 
-/**
- * Whether a `resource` parameter means this server: its base address or the address of `/mcp`
- * with any query (RFC 8707 2).
- */
+/** Whether a `resource` is this server: its base address, or the address of `/mcp` with any query (RFC 8707 2). */
 export function isResourceOf(base: string, resource: string): boolean {
   const url = URL.parse(resource);
   if (url === null || resource.includes("#")) return false;
@@ -66,14 +63,28 @@ export function isResourceOf(base: string, resource: string): boolean {
   return url.href.replace(/\?.*$/, "") === `${base}/mcp`;
 }
 
-/** What a `code_challenge` by S256 looks like: a SHA-256 digest in base64url (RFC 7636 4.2). */
+/** A `code_challenge` by S256: a SHA-256 digest in base64url (RFC 7636 4.2). */
 export const CHALLENGE = /^[\w-]{43}$/;
 const VERIFIER = /^[\w\-.~]{43,128}$/;
 
-/** Whether the verifier is the one that the challenge was made from (RFC 7636 4.6). */
+/** Whether the challenge was made from the verifier (RFC 7636 4.6). */
 export function isVerifierOf(challenge: string, verifier: string): boolean {
   if (!VERIFIER.test(verifier)) return false;
   const made = createHash("sha256").update(verifier).digest();
   const kept = Buffer.from(challenge, "base64url");
   return made.length === kept.length && timingSafeEqual(made, kept);
+}
+
+/**
+ * An authorization code that is valid until `until` (epoch seconds, to the millisecond). The digest of the whole code is stored, so
+ * the time in it cannot be changed. The grant itself lives as long as its request.
+ */
+export function newCode(secret: string, until: number): string {
+  return `${secret}.${Math.round(until * 1000).toString(36)}`;
+}
+
+/** Whether a code, already found by its digest, has not expired. */
+export function isInTime(code: string, now: number): boolean {
+  const [, until = ""] = code.split(".");
+  return Number.parseInt(until, 36) > now * 1000;
 }

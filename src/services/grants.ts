@@ -28,10 +28,15 @@ import { LIMITS } from "../limits.ts";
 import type { Grant } from "../model/authorization.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import type { Client } from "../oauth/clients.ts";
-import { isInTime, newCode } from "../oauth/codes.ts";
 import { failOAuth } from "../oauth/fault.ts";
 import { leadsTo } from "../oauth/redirects.ts";
-import { type AuthorizationRequest, isResourceOf, isVerifierOf } from "../oauth/requests.ts";
+import {
+  type AuthorizationRequest,
+  isInTime,
+  isResourceOf,
+  isVerifierOf,
+  newCode,
+} from "../oauth/requests.ts";
 import { eventOf, untilDecided } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
 import type { Keys } from "./keys.ts";
@@ -45,7 +50,6 @@ export interface Tokens {
   readonly scope: "agent";
 }
 
-/** Fields of a token request for a code; digests and checks are made here. */
 interface CodeRequest {
   readonly code: string;
   readonly client_id: string;

@@ -123,6 +123,14 @@ test("the input of a tool is read as it was sent, not as a parser of the message
     const { body } = await call(`{"tool_use_id":"u","tool_name":"t","input":${input}}`);
     expect(body.result).toEqual(refused.result);
   }
+  // An empty list is a list: only Claude Code sends one.
+  const listed = call(`{"tool_name":"t","tool_input":{},"permission_suggestions":[]}`);
+  const [{ id }] = (await pending(pair, 1)) as [{ id: string }];
+  expect((await pair.person.send(`GET /v1/questions/${id}`)).body.action.client).toBe(
+    "claude_code",
+  );
+  await answer(pair, id, { answer: "Allow" });
+  await listed;
   const tool = `{"tool_name":"t","tool_use_id":"u","input":{"n":9007199254740993}}`;
   expect((await call(tool)).text).toContain("cannot be read");
   const asked = call(`{"tool_name":"t","tool_use_id":"u","input": {"n": 1.0, "e": 1E2} }`);

@@ -1,8 +1,8 @@
-/** `GET /oauth/authorize`: checks a client's request and hands it, signed, to the person's page (docs/interface.md §18.4). */
+/** `GET /oauth/authorize`: checks a client's request and hands it, signed, to the page (§18.4). */
 
 import { ServiceError } from "../../errors.ts";
 import { LIMITS } from "../../limits.ts";
-import type { Clients, KnownClient } from "../../oauth/clients.ts";
+import type { KnownClient } from "../../oauth/clients.ts";
 import { failOAuth, OAuthFault } from "../../oauth/fault.ts";
 import { isRedirectUri, leadsTo, matchesRedirect } from "../../oauth/redirects.ts";
 import {
@@ -10,28 +10,17 @@ import {
   CHALLENGE,
   isResourceOf,
   redirectTo,
-  type SealedRequests,
 } from "../../oauth/requests.ts";
 import type { RequestScope } from "../request-scope.ts";
 import { errorHeaders } from "../respond.ts";
 import type { Handler } from "../rest.ts";
 import { API_SECURITY } from "../security.ts";
-import { errorPage } from "./error-page.ts";
+import { errorPage, UNKNOWN_CLIENT } from "./error-page.ts";
 import { oauthJson, type Parameters, readParameters } from "./form.ts";
-import { pathOf } from "./metadata.ts";
-import { UNKNOWN_CLIENT } from "./unknown-client.ts";
+import { issuerOf, pathOf } from "./metadata.ts";
+import type { OAuthOptions } from "./routes.ts";
 
-interface AuthorizeOptions {
-  readonly clients: Clients;
-  readonly requests: SealedRequests;
-  /** Whether clients may be described by a document at their own address. */
-  readonly client_documents: boolean;
-  readonly issuerOf: (request: Request) => string | null;
-  readonly hostRefusal: (request: Request) => ServiceError | null;
-  readonly clock: { now(): number };
-}
-
-/** The client and the address of the answer, which must be valid before anything is sent there. */
+/** The client and the address of the answer. Nothing is sent there before they are valid. */
 interface Asking {
   readonly client: KnownClient;
   readonly redirect_uri: string;
@@ -42,14 +31,12 @@ interface Asking {
 const NOT_OFFERED = {
   title: "Sign-in with OAuth is not available at this address",
   text: "Programs accept it only on the computer that Relay runs on, or over https with a host name. Open Relay's page, add an agent, and give the program the key that it shows.",
-  back: null,
-  status: 400,
 };
 
-export function createAuthorize(options: AuthorizeOptions): Handler {
-  const { clients, requests, client_documents, issuerOf, hostRefusal, clock } = options;
+export function createAuthorize(options: OAuthOptions): Handler {
+  const { addresses, clients, requests, client_documents, clock } = options;
 
-  /** The page of a fault; an address above its limit gets `429` as everywhere. */
+  /** The page about a fault, or `429` for an address above its limit. */
   const refuse = async (
     scope: RequestScope,
     fault: OAuthFault,
@@ -60,7 +47,6 @@ export function createAuthorize(options: AuthorizeOptions): Handler {
       return errorPage({
         title: "Too many requests",
         text: "Too many requests that are not valid came from your address. Wait a minute and start the sign-in again.",
-        back: null,
         status: 429,
         headers: errorHeaders(error),
       });
@@ -69,7 +55,7 @@ export function createAuthorize(options: AuthorizeOptions): Handler {
     const is_unknown = fault.code === "invalid_client";
     if (wantsJson(scope.request)) return oauthJson(description, is_unknown ? 401 : 400);
     if (is_unknown) return errorPage(UNKNOWN_CLIENT);
-    // The redirect URI of a document is not known to be the client's yet.
+    // The redirect URI of a client with a document is not checked yet.
     const may_go_back = asking !== null && "registered" in asking.client;
     return errorPage({
       title: "This sign-in cannot go on",
@@ -77,7 +63,6 @@ export function createAuthorize(options: AuthorizeOptions): Handler {
       back: may_go_back
         ? { url: redirectTo(asking, description), host: hostOf(asking.redirect_uri) }
         : null,
-      status: 400,
     });
   };
 
@@ -127,9 +112,9 @@ export function createAuthorize(options: AuthorizeOptions): Handler {
   };
 
   return async (request, scope) => {
-    const refused = hostRefusal(request);
+    const refused = addresses.hostRefusal(request);
     if (refused) throw refused;
-    const issuer = issuerOf(request);
+    const issuer = issuerOf(request, addresses);
     if (issuer === null) return errorPage(NOT_OFFERED);
     const start = request.url.indexOf("?");
     const sent = new URLSearchParams(start < 0 ? "" : request.url.slice(start));
@@ -163,7 +148,7 @@ export function createAuthorize(options: AuthorizeOptions): Handler {
   };
 }
 
-/** Whether a program asks, which tries the request before it opens a browser; browsers accept HTML. */
+/** Whether a program tries the request before it opens a browser. Browsers accept HTML. */
 function wantsJson({ headers }: Request): boolean {
   const accept = headers.get("accept") ?? "";
   return /\bapplication\/json\b/i.test(accept) && !/\btext\/html\b/i.test(accept);

@@ -1,6 +1,7 @@
-/** What a person sees when `/oauth/authorize` cannot go on: a page without a script (docs/interface.md §18.4.5). */
+/** The page that a person sees when `/oauth/authorize` cannot go on (§18.4.5). */
 
-import { escaped, STYLE } from "../pages/problems.ts";
+import { escaped, htmlPage } from "../pages/html.ts";
+import { STYLE } from "../pages/problems.ts";
 import { PROBLEM_SECURITY } from "../security.ts";
 
 interface ErrorPage {
@@ -8,38 +9,36 @@ interface ErrorPage {
   readonly text: string;
   /** What to do, by program. */
   readonly steps?: readonly (readonly [program: string, step: string])[];
-  /** Where the program waits for an answer; left to the person, as the link may come from anyone. */
-  readonly back: { readonly url: string; readonly host: string } | null;
-  readonly status: number;
+  /** Where the program waits for an answer. A link and no redirect, as the request may come from anyone. */
+  readonly back?: { readonly url: string; readonly host: string } | null;
+  /** Default 400. */
+  readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export function errorPage({ title, text, steps, back, status, headers }: ErrorPage): Response {
+export function errorPage({
+  title,
+  text,
+  steps,
+  back,
+  status = 400,
+  headers,
+}: ErrorPage): Response {
   const list = (steps ?? []).map(
     ([program, step]) => `<dt>${escaped(program)}</dt><dd>${escaped(step)}</dd>\n`,
   );
   const link = back
     ? `<p><a rel="noreferrer" href="${escaped(back.url)}">Go back to ${escaped(back.host)}</a></p>`
     : "<p>You can close this page.</p>";
-  const html = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${escaped(title)}</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="/problems/${STYLE.name}">
-</head>
-<body>
-<main>
+  const html = htmlPage({
+    title,
+    styles: [`/problems/${STYLE.name}`],
+    body: `<main>
 <h1>${escaped(title)}</h1>
 <p>${escaped(text)}</p>
 ${list.length > 0 ? `<dl>\n${list.join("")}</dl>\n` : ""}${link}
-</main>
-</body>
-</html>
-`;
+</main>`,
+  });
   const all = {
     ...headers,
     "content-type": "text/html; charset=utf-8",
@@ -48,3 +47,31 @@ ${list.length > 0 ? `<dl>\n${list.join("")}</dl>\n` : ""}${link}
   };
   return new Response(html, { status, headers: all });
 }
+
+/** How to make each program forget its registration and sign in again. Most do so by themselves after `invalid_client`. */
+const STEPS = [
+  [
+    "Claude Code",
+    "Enter /mcp, choose relay, then Clear authentication, then Authenticate. If that is not offered: claude mcp remove relay, and add it again.",
+  ],
+  ["Codex", "codex mcp logout relay, then codex mcp login relay."],
+  ["Gemini CLI", "Enter /mcp auth relay."],
+  [
+    "Cursor",
+    "In the settings under MCP, log relay out, or remove it and add it again. Then connect.",
+  ],
+  [
+    "VS Code",
+    "Run the command Authentication: Remove Dynamic Authentication Providers, choose this address, and start the server again.",
+  ],
+  ["mcp-remote", "Delete the folder .mcp-auth in your home directory, and start it again."],
+  ["relay", "relay login with this address."],
+  ["Any other", "Remove the server there, and add it again."],
+] as const;
+
+/** For a program whose registration this server does not know. */
+export const UNKNOWN_CLIENT = {
+  title: "This program must register again",
+  text: "The client_id of the program is not known here. That is so after Relay's data was replaced, or if another server had this address. Have the program forget its sign-in, and start again:",
+  steps: STEPS,
+};

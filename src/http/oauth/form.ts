@@ -1,4 +1,4 @@
-/** Form of requests and errors at `/oauth` (docs/interface.md §18.1). */
+/** Requests and errors of `/oauth` (§18.1). */
 
 import { ServiceError } from "../../errors.ts";
 import { LIMITS } from "../../limits.ts";
@@ -11,9 +11,9 @@ import type { RequestScope } from "../request-scope.ts";
 import { errorHeaders, JSON_HEADERS } from "../respond.ts";
 import { type Handler, logInternal } from "../rest.ts";
 
-/** Parameters of a request; each stands there once (RFC 6749 3.1 and 3.2). */
+/** Parameters of a request, each once (RFC 6749 3.1 and 3.2). An empty one counts as missing. */
 export interface Parameters {
-  /** Throws `invalid_request` when it is missing. An empty one counts as missing. */
+  /** Throws `invalid_request` if it is missing. */
   required(name: string): string;
   optional(name: string): string | null;
 }
@@ -36,7 +36,7 @@ export async function readForm(bodies: Bodies, scope: RequestScope): Promise<Par
   return readParameters(new URLSearchParams(await readText(bodies, scope, { media: FORM_BODY })));
 }
 
-/** The JSON body of a POST; undefined when it is none. Throws `invalid_request`. */
+/** The JSON body of a POST; undefined if it is not JSON. Throws `invalid_request`. */
 export async function readJson(bodies: Bodies, scope: RequestScope): Promise<unknown> {
   const text = await readText(bodies, scope);
   try {
@@ -75,25 +75,22 @@ export function oauthJson(value: object, status = 200, headers: Record<string, s
   return new Response(JSON.stringify(value), { status, headers: all });
 }
 
-/**
- * The `client_id` of a request by which a client is known: a field of the form, or the user name of HTTP Basic (RFC 6749
- * 2.3.1). Null without one.
- */
+/** The `client_id`: a field of the form, or the user name of HTTP Basic (RFC 6749 2.3.1). Null without one. */
 export function clientIdOf(form: Parameters, { headers }: Request): string | null {
   const [, sent = ""] = /^basic +([\w+/=-]+)$/i.exec(headers.get("authorization") ?? "") ?? [];
   const [user = ""] = Buffer.from(sent, "base64").toString().split(":");
-  // An encoded name that is not valid stays as it is, and is not known.
+  // A name with an invalid encoding stays as it is, and is an unknown client.
   const decoded = new URLSearchParams(`user=${user}`).get("user");
   return form.optional("client_id") ?? (decoded || null);
 }
 
-/** The challenge that belongs to `invalid_client` where the client used the header (RFC 6749 5.2). */
+/** The challenge of `invalid_client` for a client that used the header (RFC 6749 5.2). */
 function challengeOf({ headers }: Request): Record<string, string> {
   const [, scheme] = /^(\w+) /.exec(headers.get("authorization") ?? "") ?? [];
   return scheme === undefined ? {} : { "www-authenticate": `${scheme} realm="Relay"` };
 }
 
-/** Renders what a handler throws as an error of RFC 6749 5.2; a refusal is charged to the address. */
+/** Renders what a handler throws as an error of RFC 6749 5.2, and charges it to the address. */
 export function withOAuthErrors(route: string, log: Log, handle: Handler): Handler {
   return async (request, scope) => {
     try {

@@ -1,4 +1,4 @@
-/** What a client reads to find the authorization server, and the challenge that leads there (docs/interface.md §18.2). */
+/** The documents by which clients find the authorization server, and the challenge that leads to them (§18.2). */
 
 import {
   buildOAuthProtectedResourceMetadata,
@@ -6,31 +6,23 @@ import {
 } from "@modelcontextprotocol/server";
 import { ServiceError } from "../../errors.ts";
 import { toServiceError } from "../../rpc/errors.ts";
-import type { BaseAddresses } from "../base-address.ts";
 import { json, problem } from "../respond.ts";
 import type { Handler } from "../rest.ts";
+import type { OAuthOptions } from "./routes.ts";
 
-type Addresses = Pick<BaseAddresses, "ofRequest" | "offersOAuth" | "hostRefusal">;
-
-interface MetadataOptions {
-  readonly addresses: Addresses;
-  /** Whether clients may be described by a document at their own address. */
-  readonly client_documents: boolean;
-  /** Path of `PUBLIC_URL` without a slash at its end; empty if it has none. */
-  readonly public_path: string;
-}
+type Addresses = OAuthOptions["addresses"];
 
 /** Path of a base address, without a slash at its end. */
 export const pathOf = (base: string): string => new URL(base).pathname.replace(/\/$/, "");
 
-/** The base address that a request came by, if OAuth is offered there; null otherwise. */
+/** The base address of a request; null if OAuth is not offered there. */
 export function issuerOf(request: Request, addresses: Addresses): string | null {
   const base = addresses.ofRequest(request);
   return base !== null && addresses.offersOAuth(base) ? base : null;
 }
 
-/** The documents of RFC 9728 (3.1) and RFC 8414 (3), at the address that the request came by. */
-export function createMetadata({ addresses, client_documents, public_path }: MetadataOptions) {
+/** The routes of the documents of RFC 9728 (3.1) and RFC 8414 (3), for the base address of the request. */
+export function createMetadata({ addresses, client_documents, public_path }: OAuthOptions) {
   const serverMetadata = (issuer: string): OAuthMetadata => ({
     issuer,
     authorization_endpoint: `${issuer}/oauth/authorize`,
@@ -54,14 +46,13 @@ export function createMetadata({ addresses, client_documents, public_path }: Met
       resourceServerUrl: new URL(issuer + path),
       scopesSupported: ["agent"],
       resourceName: "Relay",
-      // Whether OAuth is offered at an address is decided before.
+      // `issuerOf` has decided that OAuth is offered at this address.
       dangerouslyAllowInsecureIssuerUrl: true,
     });
 
   /**
-   * What clients look for as the last resort if a proxy passes on nothing but what is below the path of
-   * the issuer: RFC 8414 (5) permits that place. They require what OpenID Connect does; there are no
-   * ID tokens, so no keys either.
+   * The last document that clients try, at a place that RFC 8414 (5) permits: a proxy may pass on only what is below
+   * the issuer's path. Clients require the members of OpenID Connect. There are no ID tokens, so no keys.
    */
   const openIdMetadata = (issuer: string) => ({
     ...serverMetadata(issuer),
@@ -78,7 +69,7 @@ export function createMetadata({ addresses, client_documents, public_path }: Met
       const refused = addresses.hostRefusal(request);
       if (refused) throw refused;
       const issuer = issuerOf(request, addresses);
-      // Clients ask for it before they ask for anything else, so it is not charged.
+      // Clients ask for it before anything else, so it is not charged.
       return issuer === null || (below_path && pathOf(issuer) !== public_path)
         ? problem(new ServiceError("unknown_path"))
         : json(make(issuer), 200, scope);
@@ -92,7 +83,7 @@ export function createMetadata({ addresses, client_documents, public_path }: Met
     [`/.well-known/${resource}/mcp`]: serve(ofMcp),
     [`/.well-known/${resource}`]: serve(ofRoot),
     [`/.well-known/${server}`]: serve(serverMetadata),
-    // The places that the RFCs name for an address with a path, if a proxy passes them on.
+    // The places that the RFCs give an address with a path.
     ...(public_path !== "" && {
       [`/.well-known/${resource}${public_path}/mcp`]: serve(ofMcp, true),
       [`/.well-known/${resource}${public_path}`]: serve(ofRoot, true),
@@ -103,15 +94,12 @@ export function createMetadata({ addresses, client_documents, public_path }: Met
   };
 }
 
-/**
- * A handler whose `401` says where a client gets a token (RFC 9728 5.1, RFC 6750 3), where OAuth is
- * offered; elsewhere the answer is unchanged.
- */
+/** Adds to a `401` where a client gets a token (RFC 9728 5.1, RFC 6750 3), if OAuth is offered at the address. */
 export function withChallenge(handle: Handler, addresses: Addresses): Handler {
   const challengeOf = (request: Request): string | null => {
     const issuer = issuerOf(request, addresses);
     if (issuer === null) return null;
-    // Below the path, where a proxy that removes it passes it on.
+    // Below the issuer's path, as a proxy may pass on nothing else.
     const metadata = `${issuer}/.well-known/oauth-protected-resource/mcp`;
     const error = request.headers.has("authorization") ? 'error="invalid_token", ' : "";
     return `Bearer ${error}resource_metadata="${metadata}", scope="agent"`;

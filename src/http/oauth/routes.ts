@@ -1,4 +1,4 @@
-/** The routes of OAuth (docs/interface.md §18). */
+/** The routes of OAuth (§18). */
 
 import type { Services } from "../../../routers/context.ts";
 import type { Clock } from "../../clock.ts";
@@ -21,36 +21,34 @@ import {
 } from "./form.ts";
 import { createMetadata, issuerOf } from "./metadata.ts";
 
-interface OAuthOptions {
+export interface OAuthOptions {
   readonly addresses: Pick<BaseAddresses, "ofRequest" | "offersOAuth" | "hostRefusal">;
   readonly clients: Clients;
   readonly requests: SealedRequests;
   readonly grants: Pick<Services["grants"], "redeem" | "refresh" | "revokeToken">;
   readonly bodies: Bodies;
-  /** Whether clients may be described by a document at their own address. */
+  /** Whether a client's id may be the address of its document. */
   readonly client_documents: boolean;
-  /** Path of `PUBLIC_URL` without a slash at its end; empty if it has none. */
+  /** Path of `PUBLIC_URL` without a slash at its end; may be empty. */
   readonly public_path: string;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 export function createOAuthRoutes(options: OAuthOptions) {
-  const { addresses, clients, requests, grants, bodies, client_documents, clock, log } = options;
-  const { public_path } = options;
+  const { addresses, clients, grants, bodies, clock, log } = options;
 
   /** RFC 7591 3. */
   const register: Handler = async (_, scope) => {
-    // A limit of its own: a client that loops with a dead credential keeps no other one out.
+    // Its own limit, so that a client that loops with a dead credential keeps no others out.
     await scope.charges.limit("registrations", null);
     const body = await readJson(bodies, scope);
     return oauthJson(clients.register(body, clock.now()), 201, scope.charges.quota()?.headers);
   };
 
   /**
-   * The `client_id` of a request, null without one. Throws `invalid_client` for one that this store did not sign, for
-   * example after its data was lost: the client then registers again by itself. The id of a client with a document is
-   * its address, and known.
+   * The `client_id` of a request; null without one. Throws `invalid_client` if this store did not sign it, for example
+   * after its data was lost: the client then registers again by itself.
    */
   const readClient = (form: Parameters, request: Request): string | null => {
     const client_id = clientIdOf(form, request);
@@ -101,7 +99,7 @@ export function createOAuthRoutes(options: OAuthOptions) {
     return oauthJson({});
   };
 
-  /** The route, where OAuth is offered; elsewhere it is `404 unknown_path`. */
+  /** A route that is `404 unknown_path` at an address that does not offer OAuth. */
   const post = (path: string, handle: Handler): { POST: Handler } => {
     const answer = withOAuthErrors(`POST ${path}`, log, handle);
     return {
@@ -115,17 +113,8 @@ export function createOAuthRoutes(options: OAuthOptions) {
   };
 
   return {
-    ...createMetadata({ addresses, client_documents, public_path }),
-    "/oauth/authorize": {
-      GET: createAuthorize({
-        clients,
-        requests,
-        client_documents,
-        issuerOf: (request) => issuerOf(request, addresses),
-        hostRefusal: addresses.hostRefusal,
-        clock,
-      }),
-    },
+    ...createMetadata(options),
+    "/oauth/authorize": { GET: createAuthorize(options) },
     "/oauth/register": post("/oauth/register", register),
     "/oauth/token": post("/oauth/token", token),
     "/oauth/revoke": post("/oauth/revoke", revoke),

@@ -1,6 +1,8 @@
-/** What `/docs` is made of: its document, its script and its style. */
+/** The document, script and style of `/docs`. */
 
-/** One step of the introduction: what it does, and its line for a shell. */
+import { escaped, htmlPage } from "../pages/html.ts";
+
+/** A step of the introduction, with its line for a shell. */
 interface Line {
   readonly text: string;
   readonly code: string;
@@ -8,7 +10,7 @@ interface Line {
 
 const JSON_BODY = "-H 'Content-Type: application/json'";
 
-/** Stands for the address of the server; the script puts it in. */
+/** The script replaces it by the address of the server. */
 const BASE = "$RELAY";
 
 /** From nothing to an answered question. */
@@ -35,9 +37,6 @@ const LINES: readonly Line[] = [
   },
 ];
 
-const escaped = (text: string): string =>
-  text.replace(/[&<>]/g, (sign) => `&#${sign.charCodeAt(0)};`);
-
 interface Parts {
   readonly style: string;
   readonly theme: string;
@@ -45,22 +44,15 @@ interface Parts {
   readonly script: string;
 }
 
-/** The document; its addresses are relative, so that it also works behind a proxy that adds a path. */
-export const pageOf = ({ style, theme, bundle, script }: Parts): string => `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>Relay: the HTTP interface</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="docs/${style}">
-<link rel="stylesheet" href="docs/${theme}">
-<script src="docs/${bundle}" defer></script>
+/** The document. Its addresses are relative, so that it works behind a proxy that adds a path. */
+export const pageOf = ({ style, theme, bundle, script }: Parts): string =>
+  htmlPage({
+    title: "Relay: the HTTP interface",
+    styles: [`docs/${style}`, `docs/${theme}`],
+    head: `<script src="docs/${bundle}" defer></script>
 <script src="docs/${script}" type="module"></script>
-</head>
-<body>
-<header>
+`,
+    body: `<header>
 <h1>Relay's HTTP interface</h1>
 <p>Agents report their work as tasks, ask a person questions and wait for the answers. Everything that
 <a href="./">the web page</a> does can be done with these routes.</p>
@@ -76,14 +68,12 @@ address that explains it. Generators of clients take <a href="v1/openapi.json">t
 <h2>Routes</h2>
 </header>
 <div id="docs"></div>
-<noscript><p>The list of routes needs JavaScript; <a href="v1/openapi.json">the OpenAPI document</a> does not.</p></noscript>
-</body>
-</html>
-`;
+<noscript><p>The list of routes needs JavaScript; <a href="v1/openapi.json">the OpenAPI document</a> does not.</p></noscript>`,
+  });
 
 /**
- * Runs in the page. The routes that it offers to try are those of the server that it came from. The
- * plugin leaves out what the introduction says; the repairs are of what axe finds in Swagger UI.
+ * Runs in the page, and lets a reader try the routes of the server that the page came from. The plugin leaves out what
+ * the introduction says. The repairs fix what axe finds in Swagger UI.
  */
 export const SCRIPT = `const base = new URL(".", location.href).href.replace(/\\/$/, "");
 for (const line of document.querySelectorAll("pre code")) {

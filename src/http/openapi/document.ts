@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document: that of trpc-to-openapi, corrected in one pass where it cannot know better. */
+/** The OpenAPI 3.1 document: that of trpc-to-openapi with what the generator cannot know. */
 
 import type { AnyTRPCRouter } from "@trpc/server";
 import { generateOpenApiDocument, type OpenApiRouter } from "trpc-to-openapi";
@@ -26,7 +26,7 @@ interface DocumentOptions {
   readonly base_url: string;
 }
 
-/** Codes that any route can give; a body and a credential add more. */
+/** Codes that any route can give. Routes with a body or a credential have more. */
 const EVERYWHERE: readonly ErrorCode[] = [
   "body_too_large",
   "invalid_fields",
@@ -108,7 +108,7 @@ function correct(operation: Json, method: string, meta: RelayMeta): void {
     access === "none" ? [] : access === "any" ? [{ account: [] }, { key: [] }] : [{ [access]: [] }];
 
   if (method === "DELETE") moveToBody(operation, query);
-  // A POST takes a body even if the path has all that it needs; the generator leaves it out.
+  // The generator gives a POST no body if the path has all fields.
   if (method === "POST") {
     operation.requestBody ??= { content: { "application/json": { schema: EMPTY } } };
   }
@@ -122,7 +122,7 @@ function correct(operation: Json, method: string, meta: RelayMeta): void {
   for (const parameter of parameters) {
     const { description = PARAMETERS[parameter.name], ...schema } = parameter.schema;
     Object.assign(parameter, { description: parameter.description ?? description, schema });
-    // Commas are taken too (docs/interface.md 1.5.1), but generators send what stands here.
+    // Routes accept commas too (§1.5.1); generated clients send what stands here.
     if (parameter.schema?.type === "array")
       Object.assign(parameter, { style: "form", explode: true });
   }
@@ -150,10 +150,7 @@ function correct(operation: Json, method: string, meta: RelayMeta): void {
   Object.assign(operation.responses, errorResponses(codes));
 }
 
-/**
- * What neither the path nor the query of a DELETE says stands in its body; the generator has it in
- * the query.
- */
+/** Moves fields of a DELETE, which the generator puts into the query, to the body, unless they are in `query`. */
 function moveToBody(operation: Json, query: readonly string[]): void {
   delete operation.requestBody;
   const all: Json[] = operation.parameters ?? [];
@@ -176,7 +173,7 @@ function addExamples(operation: Json, { request, response }: (typeof EXAMPLES)[s
   if (got && response !== undefined) got.example = response;
 }
 
-/** Headers in which a limited route reports its limit (docs/interface.md 10.6.2). */
+/** Adds the headers in which a limited route reports its limit (§10.6.2). */
 function addQuotas(document: Json): void {
   const header = (description: string, example: string): Json => ({
     description,
@@ -193,12 +190,10 @@ function addQuotas(document: Json): void {
       '"key";r=119;t=1',
     ),
   };
-  const refs = Object.fromEntries(
-    Object.keys(document.components.headers).map((name) => [
-      name,
-      { $ref: `#/components/headers/${name}` },
-    ]),
-  );
+  const refs = {
+    "RateLimit-Policy": { $ref: "#/components/headers/RateLimit-Policy" },
+    RateLimit: { $ref: "#/components/headers/RateLimit" },
+  };
   for (const [path, operations] of Object.entries<Json>(document.paths)) {
     if (path === "/health") continue;
     for (const { responses } of Object.values<Json>(operations)) {

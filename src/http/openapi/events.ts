@@ -1,4 +1,4 @@
-/** The event stream in the OpenAPI document: it is not a procedure, so the generator does not know it. */
+/** The event stream in the OpenAPI document, which the generator does not know, as it is not a procedure. */
 
 import { z } from "zod";
 import { EVENTS } from "../../model/event.ts";
@@ -14,17 +14,17 @@ const refTo = (name: string): Json => ({ $ref: `#/components/schemas/${name}` })
 
 const required = (name: (typeof NAMES)[number]): number => Object.keys(EVENTS[name].shape).length;
 
-/** Those with more members first, since generated clients take the first schema that fits. */
+/** Events with more members first, as generated clients take the first schema that fits. */
 const BY_SIZE = NAMES.toSorted((a, b) => required(b) - required(a));
 
-/** Component of an event's data. Throws, with the name, for a schema that has no id. */
+/** Name of the component of an event's data. Throws, with the event's name, if the schema has no id. */
 function idOf(name: (typeof NAMES)[number]): string {
   const id = EVENTS[name].meta()?.id;
   if (id === undefined) throw new Error(`the data of the event ${name} has no .meta({ id })`);
   return id;
 }
 
-/** The schema of an event's data; what it refers to are components of the document already. */
+/** The schema of an event's data, which refers to components of the document. */
 function dataSchema(name: (typeof NAMES)[number]): Json {
   const { $defs = {} } = z.toJSONSchema(EVENTS[name], { io: "output" });
   const text = JSON.stringify($defs[idOf(name)]);
@@ -32,8 +32,8 @@ function dataSchema(name: (typeof NAMES)[number]): Json {
 }
 
 /**
- * Components of the stream: an event as a client has read it from its frame, and its data. OpenAPI 3.1 has no word for the items of a stream, so the response
- * refers to the data of an event, which generators with server-sent events give to their callers.
+ * Components of the stream: an event as a client reads it from its frame, and its data. OpenAPI 3.1 cannot describe the
+ * items of a stream, so the response refers to the data, which generators for server-sent events give to their callers.
  */
 export const EVENT_SCHEMAS: Json = {
   ...Object.fromEntries(NAMES.map((name) => [idOf(name), dataSchema(name)])),
@@ -65,7 +65,7 @@ export const EVENT_SCHEMAS: Json = {
   },
 };
 
-/** `GET /v1/events` (docs/interface.md 7). */
+/** `GET /v1/events` (§7). */
 export function eventStream(): Json {
   return {
     operationId: "streamEvents",

@@ -1,4 +1,4 @@
-/** Examples for the OpenAPI document: one story, told by every route (docs/interface.md 5.12.2). */
+/** Examples of the OpenAPI document, which tell one story (§5.12.2). */
 
 import { z } from "zod";
 import { Authorization, Grant } from "../../model/authorization.ts";

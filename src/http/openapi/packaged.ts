@@ -1,4 +1,4 @@
-/** Files of Swagger UI, read when they are asked for. `bun run build` puts them into the executable. */
+/** Files of Swagger UI, not read yet. `bun run build` puts them into the executable. */
 
 import { fileURLToPath } from "node:url";
 

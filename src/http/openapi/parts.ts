@@ -1,4 +1,4 @@
-/** Fixed parts of the OpenAPI document: headers, errors, tags, and routes that are not procedures. */
+/** Fixed parts of the OpenAPI document: headers, errors, tags, and the routes without procedures. */
 
 import { ERRORS, type ErrorCode } from "../../errors.ts";
 import { LIMITS } from "../../limits.ts";
@@ -7,7 +7,7 @@ import { HEALTH_PROBLEMS } from "../health.ts";
 // biome-ignore lint/suspicious/noExplicitAny: the document is edited as the plain JSON it is
 export type Json = Record<string, any>;
 
-/** One response per status, naming the codes it can carry. */
+/** One response per status, which names its codes. */
 export function errorResponses(codes: Iterable<ErrorCode>): Json {
   const by_status = new Map<number, ErrorCode[]>();
   for (const code of codes) {
@@ -38,7 +38,7 @@ export function errorResponses(codes: Iterable<ErrorCode>): Json {
   );
 }
 
-/** The header of routes whose requests may be sent again (docs/interface.md 8). */
+/** The header of routes whose requests can be repeated safely (§8). */
 export const IDEMPOTENCY_KEY: Json = {
   in: "header",
   name: "Idempotency-Key",
@@ -47,7 +47,7 @@ export const IDEMPOTENCY_KEY: Json = {
   schema: { type: "string", minLength: 1, maxLength: LIMITS.idempotency_key },
 };
 
-/** The machine that an agent works on (docs/interface.md 1.6). */
+/** The machine that an agent works on (§1.6). */
 export const AGENT_HOST: Json = {
   in: "header",
   name: "X-Agent-Host",
@@ -55,7 +55,7 @@ export const AGENT_HOST: Json = {
   schema: { type: "string" },
 };
 
-/** `GET /v1/openapi.json` is not a procedure, so the generator does not know it. */
+/** `GET /v1/openapi.json`. */
 export function itself(): Json {
   return {
     operationId: "getOpenApi",
@@ -75,7 +75,7 @@ export function itself(): Json {
   };
 }
 
-/** `GET /health` is not a procedure either (docs/interface.md 5.12.1). */
+/** `GET /health` (§5.12.1). */
 export function health(version: string): Json {
   const response = (description: string, state: string): Json => ({
     description,
@@ -100,12 +100,12 @@ export function health(version: string): Json {
   };
 }
 
-/** Schemas of what no procedure gives. */
+/** Schemas that no procedure has. */
 export const FIXED_SCHEMAS: Json = {
   ErrorCode: {
     type: "string",
     description: "What went wrong; a client acts on it. Codes may be added",
-    // No `enum`: a client that was generated before a code existed could not read the error.
+    // Not an `enum`, as a client that was generated earlier could not read an error with a new code.
     "x-extensible-enum": Object.keys(ERRORS),
   },
   Health: {

@@ -1,14 +1,14 @@
-/** Brings the schemas of the OpenAPI document into the forms that every client generator reads. */
+/** Gives the schemas of the OpenAPI document the forms that all client generators read. */
 
 import { TASK_STATUSES } from "../../model/task.ts";
 import type { Json } from "./parts.ts";
 
 const INT32_MAX = 2 ** 31 - 1;
 
-/** Integers of responses that are small, though the schemas that check responses give no bounds. */
+/** Small integers of responses, whose schemas have no bounds. */
 const SMALL: readonly string[] = ["progress", ...TASK_STATUSES];
 
-/** Calls `visit` for `node` and every object in it, the innermost first. */
+/** Calls `visit` for every object in `node`, the innermost first. */
 function walk(node: unknown, visit: (schema: Json) => void): void {
   if (typeof node !== "object" || node === null) return;
   for (const child of Object.values(node)) walk(child, visit);
@@ -18,8 +18,8 @@ function walk(node: unknown, visit: (schema: Json) => void): void {
 const typesOf = ({ type }: Json): readonly unknown[] => [type].flat();
 
 /**
- * Gives every number its format: without one, some generators take a timestamp for a 32-bit float,
- * which cannot hold its seconds. Bounds that only mean "any integer" go.
+ * Gives every number a format: without one, some generators make a timestamp a 32-bit float, which cannot hold its
+ * seconds. Removes bounds that only mean "any integer".
  */
 function setFormats(schema: Json): void {
   if (typesOf(schema).includes("number")) schema.format ??= "double";
@@ -29,7 +29,7 @@ function setFormats(schema: Json): void {
   schema.format ??= schema.maximum <= INT32_MAX ? "int32" : "int64";
 }
 
-/** Writes `T or null` as a list of types: some generators make a class of an `anyOf`. */
+/** Writes `T or null` as a list of types, as some generators make a class of an `anyOf`. */
 function mergeNull(schema: Json): void {
   const [value, nothing, ...more]: Json[] = schema.anyOf ?? [];
   if (more.length > 0 || nothing?.type !== "null" || typeof value?.type !== "string") return;
@@ -38,7 +38,7 @@ function mergeNull(schema: Json): void {
   Object.assign(schema, value, outer, { type: [value.type, "null"] });
 }
 
-/** Formats of all numbers, and one form of all nullable values. Call it before there are examples. */
+/** Gives numbers formats and nullable values one form. Call it before the examples are added. */
 export function normalizeSchemas(document: Json): void {
   walk(document, (schema) => {
     setFormats(schema);
@@ -51,10 +51,7 @@ export function normalizeSchemas(document: Json): void {
 
 const upper = (text: string): string => text.replace(/[^A-Za-z]+/g, "_").toUpperCase();
 
-/**
- * Names the constants of values that stand in several lists: some generators put the constants of all
- * lists into one namespace, and others use these names too.
- */
+/** Names the constants of values that are in several lists, as some generators put all constants into one namespace. */
 export function nameSharedValues(document: Json): void {
   const lists = Object.entries<Json>(document.components.schemas).filter(
     ([, { enum: list }]) => list,
@@ -73,7 +70,7 @@ export function nameSharedValues(document: Json): void {
   }
 }
 
-/** Names of the components that `node` refers to, directly or not. */
+/** Names of the components that `node` refers to, directly or indirectly. */
 function reach(document: Json, node: unknown, found = new Set<string>()): Set<string> {
   walk(node, ({ $ref }) => {
     const [, name] = /^#\/components\/schemas\/(.+)$/.exec($ref ?? "") ?? [];
@@ -85,8 +82,8 @@ function reach(document: Json, node: unknown, found = new Set<string>()): Set<st
 }
 
 /**
- * States that responses and events may get further members (docs/interface.md 1.3.9): generators
- * differ in what they take the absence of `additionalProperties` for.
+ * Says that responses and events may get further members (§1.3.9). Generators differ in what an absent
+ * `additionalProperties` means.
  */
 export function openAnswers(document: Json): void {
   const { schemas } = document.components;
@@ -101,7 +98,7 @@ export function openAnswers(document: Json): void {
   }
 }
 
-/** Moves the schema of a request body to the components, under this name. */
+/** Makes the schema of a request body a component of this name. */
 export function nameBody(document: Json, operation: Json, name: string): void {
   const { schemas } = document.components;
   const media = operation.requestBody.content["application/json"];

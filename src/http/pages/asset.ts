@@ -1,5 +1,6 @@
-/** Files that pages load: named by their content, compressed once, kept by caches for ever. */
+/** Files that pages load: named by their content, compressed once, cached for ever. */
 
+import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { brotliCompress, constants } from "node:zlib";
 import { compressGzip, TAKES_GZIP } from "../gzip.ts";
@@ -7,15 +8,29 @@ import type { Handler } from "../rest.ts";
 import { API_SECURITY } from "../security.ts";
 
 export interface Asset {
-  /** Names its content, so that a cache may keep it for ever. */
+  /** Changes with the content, so that caches may keep it for ever. */
   readonly name: string;
   readonly type: string;
   readonly content: string | Uint8Array<ArrayBuffer> | Bun.BunFile;
 }
 
+export const TEXT_TYPES = {
+  css: "text/css; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+} as const;
+
+export const contentHash = (content: string | Uint8Array): string =>
+  createHash("sha256").update(content).digest("hex").slice(0, 12);
+
+export const textAsset = (name: string, kind: keyof typeof TEXT_TYPES, content: string): Asset => ({
+  name: `${name}-${contentHash(content)}.${kind}`,
+  type: TEXT_TYPES[kind],
+  content,
+});
+
 type Compress = (bytes: string | Uint8Array) => Promise<Buffer<ArrayBuffer>>;
 
-/** By preference; the better one is taken by browsers over https and on the machine itself. */
+/** By preference. Browsers accept `br` over https and on the machine itself. */
 const ENCODINGS: readonly (readonly [string, RegExp, Compress])[] = [
   [
     "br",
@@ -26,7 +41,7 @@ const ENCODINGS: readonly (readonly [string, RegExp, Compress])[] = [
   ["gzip", TAKES_GZIP, compressGzip],
 ];
 
-/** Answers with the file, in the best encoding that the request takes. */
+/** Answers with the file in the best encoding that the request accepts. */
 export function serveAsset({ type, content }: Omit<Asset, "name">): Handler {
   return serveCompressed(content, {
     "content-type": type,
@@ -35,7 +50,7 @@ export function serveAsset({ type, content }: Omit<Asset, "name">): Handler {
   });
 }
 
-/** Answers with this content; each encoding is made at the first request that takes it. */
+/** Answers with this content. Each encoding is made at the first request that accepts it. */
 export function serveCompressed(
   content: Asset["content"],
   fixed: Readonly<Record<string, string>>,

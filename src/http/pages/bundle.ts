@@ -1,18 +1,17 @@
-/** Makes what a web page loads out of `src/web`: scripts, styles and fonts, in memory alone. */
+/** Bundles `src/web` in memory to what a web page loads: scripts, styles and fonts. */
 
-import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import type { BunPlugin } from "bun";
-import type { Asset } from "./asset.ts";
+import { type Asset, contentHash, TEXT_TYPES } from "./asset.ts";
 
-/** Folder of the pages' sources, as a path. */
+/** Path of the folder with the sources of the pages. */
 export const WEB = fileURLToPath(new URL("../../web/", import.meta.url));
 
 const FONTS = "@fontsource-variable/inter/files/";
-/** The font file that every page needs, so that it is asked for at once. */
+/** The font that every page needs, and preloads. */
 const FIRST_FONT = "inter-latin-wght-normal.woff2";
 
-/** The names of what a page's document refers to, and everything that it may load. */
+/** Names of the files that a document refers to, and all files that the page may load. */
 export interface Bundle {
   readonly script: string;
   readonly style: string;
@@ -20,18 +19,17 @@ export interface Bundle {
   readonly assets: readonly Asset[];
 }
 
-/** Bundles the page whose entry is this file of `src/web`; throws when it has a fault. */
+/** `entry`: a file of `src/web`. Throws if the page cannot be bundled. */
 export async function bundlePage(entry: string): Promise<Bundle> {
   const { outputs } = await Bun.build({
     entrypoints: [WEB + entry],
     target: "browser",
     minify: true,
-    // What is loaded later is a file of its own.
+    // Imports that load later become files of their own.
     splitting: true,
     naming: { entry: "[name]-[hash].[ext]", chunk: "[name]-[hash].[ext]" },
-    // React's build for use, not the one for finding faults.
     define: { "process.env.NODE_ENV": '"production"' },
-    // Bun would write them into the styles as data: URLs, which the policy refuses.
+    // Bun would inline fonts as data: URLs, which the content policy blocks.
     external: ["*.woff2"],
     plugins: [tailwind],
   });
@@ -46,7 +44,7 @@ export async function bundlePage(entry: string): Promise<Bundle> {
     if (is_style) style = name;
     assets.push({
       name,
-      type: is_style ? "text/css; charset=utf-8" : "text/javascript; charset=utf-8",
+      type: TEXT_TYPES[is_style ? "css" : "js"],
       content: is_style ? await withFonts(text, assets) : text,
     });
   }
@@ -55,7 +53,7 @@ export async function bundlePage(entry: string): Promise<Bundle> {
   return { script, style, font, assets };
 }
 
-/** Bundles one file of `src/web` to a script that runs by itself. */
+/** Bundles one file of `src/web` to a script without imports. */
 export async function bundleScript(entry: string): Promise<string> {
   const { outputs } = await Bun.build({
     entrypoints: [WEB + entry],
@@ -69,11 +67,11 @@ export async function bundleScript(entry: string): Promise<string> {
 /** A file named by its content. */
 export async function assetOf(path: string, type: string): Promise<Asset> {
   const content = await Bun.file(path).bytes();
-  const hash = createHash("sha256").update(content).digest("hex").slice(0, 12);
-  return { name: path.replace(/^.*\/(.*)(\.\w+)$/, `$1-${hash}$2`), type, content };
+  const name = path.replace(/^.*\/(.*)(\.\w+)$/, `$1-${contentHash(content)}$2`);
+  return { name, type, content };
 }
 
-/** The styles with the names that their fonts are served by; adds these to the assets. */
+/** Replaces the addresses of fonts by the names that they are served under, and adds them to the assets. */
 async function withFonts(css: string, assets: Asset[]): Promise<string> {
   const names = new Map<string, string>();
   for (const [, file] of css.matchAll(/url\("?[^()"]*\/([\w-]+\.woff2)"?\)/g)) {
@@ -88,7 +86,7 @@ async function withFonts(css: string, assets: Asset[]): Promise<string> {
   );
 }
 
-/** Tailwind's compiler by itself: its own scanner would be a native binary for each platform. */
+/** Tailwind's compiler with {@link candidates} as its scanner: Tailwind's own is a native binary for each platform. */
 const tailwind: BunPlugin = {
   name: "tailwind",
   setup(build) {
@@ -107,7 +105,7 @@ const tailwind: BunPlugin = {
   },
 };
 
-/** Every word of the sources that may be a class; other words make no style. */
+/** Every word of the sources: those that are not classes make no style. */
 async function candidates(): Promise<string[]> {
   const found = new Set<string>();
   for await (const name of new Bun.Glob("**/*.{ts,tsx}").scan(WEB)) {

@@ -1,4 +1,4 @@
-/** The web pages: each a document, and what it loads, all from this server (docs/interface.md 5.12.3). */
+/** The web pages, each a document and the files that it loads (§5.12.3). */
 
 import { createHash } from "node:crypto";
 import { fail } from "../../errors.ts";
@@ -10,24 +10,14 @@ import type { Bundle } from "./bundle.ts";
 import { readAdmin, readSources, type Sources } from "./sources.ts";
 
 interface PagesOptions {
-  /** The address at which agents reach this server, when it is known; else the page uses its own address. */
+  /** The address at which agents reach this server. Undefined: the page shows its own address. */
   readonly public_url: string | undefined;
-  /** Who can create an account (docs/interface.md §5.2.1). */
+  /** Who can create an account (§5.2.1). */
   readonly account_creation: "open" | "first" | "off";
-  /** Whether the first account exists, or existed: then none can be created where only one can. */
+  /** Whether the first account exists or existed, after which `first` permits no other. */
   readonly hadFirstAccount: () => Promise<boolean>;
-  /** Whether there is an admin, and so their page. */
+  /** Whether there is a page for the admin. */
   readonly admin: boolean;
-}
-
-/** What the routes answer with, once it is made. */
-interface Built {
-  readonly document: Handler;
-  readonly worker: Handler;
-  readonly manifest: Handler;
-  readonly assets: ReadonlyMap<string, Handler>;
-  /** Name of the icon among the assets. */
-  readonly icon: string;
 }
 
 const PAGE_HEADERS = {
@@ -42,7 +32,7 @@ const fixedHeaders = (type: string) => ({
   ...API_SECURITY,
 });
 
-/** Makes it once for all who ask; a failure is not kept. */
+/** Makes a value once for all callers. A failure is not kept. */
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined;
   return () => {
@@ -56,14 +46,11 @@ function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   };
 }
 
-/**
- * Made of files of this version alone, so every server of the process shares them: at the first
- * request, not at the start, as it takes a second.
- */
+/** Shared by all servers of the process. Made at the first request, as it takes a second. */
 const sources = once(readSources);
 const adminSource = once(readAdmin);
 
-/** The routes of the pages. A fault of making one is a fault of that request alone. */
+/** The routes of the pages. If a page cannot be made, only the request fails. */
 export function createPages({
   public_url,
   account_creation,
@@ -72,12 +59,11 @@ export function createPages({
 }: PagesOptions): Record<string, { GET: Handler }> {
   const get = once(async () => build(await sources(), public_url, account_creation));
   const getClosed = once(async () => build(await sources(), public_url, "off"));
-  /** Once it is true, for good. */
   let is_closed = false;
-  /** The page as it is now: one that offers no account where none can be created any more. */
-  const getCurrent = async (): Promise<Built> => {
+  /** The page that offers an account only while one can be created. */
+  const getCurrent = async () => {
     if (account_creation !== "first") return get();
-    // Without the store, the page says what was true at first; the server has the last word.
+    // Without the store, the page offers an account; the server may still reject it.
     is_closed ||= await hadFirstAccount().catch(() => false);
     return is_closed ? getClosed() : get();
   };
@@ -114,10 +100,10 @@ function build(
   { person, worker, icons }: Sources,
   public_url: string | undefined,
   account_creation: PagesOptions["account_creation"],
-): Built {
+) {
   const [icon, maskable, touch] = icons as [Asset, Asset, Asset];
   const all = [...person.assets, ...icons];
-  // Files that the page needs to open without the server; other fonts and chunks are kept once they are used.
+  // What the page needs to open without the server. Other fonts are kept once they are used.
   const shell = all.filter(({ name }) => !name.endsWith(".woff2") || name === person.font);
   const list = JSON.stringify(["./", ...shell.map(({ name }) => `./assets/${name}`)]);
   const url = public_url?.replace(/[&"<]/g, (sign) => `&#${sign.charCodeAt(0)};`);
@@ -126,12 +112,12 @@ function build(
     ...(account_creation === "open"
       ? []
       : [`<meta name="relay-account-creation" content="${account_creation}">`]),
-    // A proxy with a sign-in of its own in front of the server lets no request without its cookie through.
+    // A proxy with its own sign-in in front of the server rejects requests without its cookie.
     '<link rel="manifest" href="manifest.webmanifest" crossorigin="use-credentials">',
-    // The home screen of iOS takes no SVG.
+    // The home screen of iOS does not support SVG.
     `<link rel="apple-touch-icon" href="assets/${touch.name}">`,
   ]);
-  // The worker changes whenever a file that it keeps does.
+  // The worker changes whenever a file that it keeps changes.
   const stamp = createHash("sha256").update(document).digest("hex").slice(0, 12);
   return {
     document: serveCompressed(document, PAGE_HEADERS),
@@ -148,7 +134,7 @@ function build(
   };
 }
 
-function buildAdmin(bundle: Bundle, icon: string): Pick<Built, "document" | "assets"> {
+function buildAdmin(bundle: Bundle, icon: string) {
   const document = documentOf(bundle, icon, "Relay admin", [
     '<meta name="robots" content="noindex">',
   ]);
@@ -161,7 +147,7 @@ function buildAdmin(bundle: Bundle, icon: string): Pick<Built, "document" | "ass
 const servedByName = (assets: readonly Asset[]) =>
   new Map(assets.map((asset) => [asset.name, serveAsset(asset)]));
 
-/** Shown if the script has not run after some seconds, as when a proxy keeps it back. */
+/** Shown if the script has not run after some seconds, for example because a proxy blocks it. */
 const NOT_STARTED =
   "This page hasn't started yet. Reload it. If that doesn't help, this browser may be too old, or something between it and the server may block the page's files.";
 

@@ -1,13 +1,10 @@
-/**
- * `/problems/<code>`: a page about each error code, made of the table of errors. It is where the `type`
- * of an error body leads (docs/interface.md §9.1.5).
- */
+/** `/problems/<code>`: a page about each error code, to which the `type` of an error body leads (§9.1.5). */
 
-import { createHash } from "node:crypto";
 import { ERRORS, type ErrorCode, fail } from "../../errors.ts";
 import type { Handler } from "../rest.ts";
 import { PROBLEM_SECURITY } from "../security.ts";
-import { type Asset, serveAsset, serveCompressed } from "./asset.ts";
+import { serveAsset, serveCompressed, textAsset } from "./asset.ts";
+import { escaped, htmlPage } from "./html.ts";
 
 /** The colours of the other pages (src/web/styles.css). */
 const CSS = `:root{color-scheme:light dark;--bg:#faf9f7;--ink:#1d1e1b;--soft:#55564f;--line:#e5e2dc;--accent:#17564d}
@@ -22,31 +19,16 @@ code{font-family:ui-monospace,monospace}
 a{color:var(--accent)}
 `;
 
-export const STYLE: Asset = {
-  name: `style-${createHash("sha256").update(CSS).digest("hex").slice(0, 12)}.css`,
-  type: "text/css; charset=utf-8",
-  content: CSS,
-};
-
-export const escaped = (text: string): string =>
-  text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+export const STYLE = textAsset("style", "css", CSS);
 
 // Relative addresses, so that it also works behind a proxy that adds a path.
 function documentOf(code: ErrorCode): string {
   const { title, status, help, ...rest } = ERRORS[code];
   const retry = "retry_after" in rest ? "yes, after the seconds in <code>Retry-After</code>" : "no";
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${code}: ${escaped(title)}</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="${STYLE.name}">
-</head>
-<body>
-<main>
+  return htmlPage({
+    title: `${code}: ${title}`,
+    styles: [STYLE.name],
+    body: `<main>
 <h1>${escaped(title)}</h1>
 <dl>
 <dt>Code</dt><dd><code>${code}</code></dd>
@@ -55,13 +37,11 @@ function documentOf(code: ErrorCode): string {
 </dl>
 <p>${escaped(help)}</p>
 <p><a href="../docs">Documentation of the interface</a></p>
-</main>
-</body>
-</html>
-`;
+</main>`,
+  });
 }
 
-/** The routes of the pages and of their style. A code that is not in the table is `404 unknown_path`. */
+/** The routes of the pages and of their style; `404 unknown_path` for an unknown code. */
 export function createProblemPages(): Record<string, { GET: Handler }> {
   const headers = {
     "content-type": "text/html; charset=utf-8",

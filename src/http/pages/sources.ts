@@ -1,17 +1,16 @@
-/** What the pages are made of. `bun run build` puts the result in the place of this module. */
+/** What the pages are made of. `bun run build` replaces this module by the result. */
 
 import type { Asset } from "./asset.ts";
 import { assetOf, type Bundle, bundlePage, bundleScript, WEB } from "./bundle.ts";
 
-/** What is the same for every server of this version. */
 export interface Sources {
   readonly person: Bundle;
   readonly worker: string;
-  /** The icon, the maskable one, and the one for the home screen of iOS. */
+  /** The icon, the maskable icon, and the icon for the home screen of iOS. */
   readonly icons: readonly Asset[];
 }
 
-/** Bundles the page of the person. Takes a second. */
+/** Bundles the person's page. Takes a second. */
 export async function readSources(): Promise<Sources> {
   const [person, worker, ...icons] = await Promise.all([
     bundlePage("person/main.tsx"),
@@ -23,5 +22,4 @@ export async function readSources(): Promise<Sources> {
   return { person, worker, icons };
 }
 
-/** Bundles the page of the admin. */
 export const readAdmin = (): Promise<Bundle> => bundlePage("admin/main.tsx");
