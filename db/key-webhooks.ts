@@ -1,7 +1,7 @@
 /** Queries on the webhooks of keys (§5.9.5). notify/webhook-queue.ts has their messages. */
 
 import { RATES } from "../src/limits.ts";
-import { WEBHOOK } from "../src/notification-limits.ts";
+import { WEBHOOK_LIMITS } from "../src/notification-limits.ts";
 import { credentials } from "./credentials-schema.ts";
 import { channels, SECRET, webhookMessages } from "./notify/schema.ts";
 import { atRevision } from "./outbox.ts";
@@ -55,5 +55,5 @@ export const queueUnread = statement(
     select id, account_id, ${p("channel_id")}, key_id, type, '{}', ${p("now", webhookMessages.created_at)}, ${p("now", webhookMessages.due_at)},
       ${p("expires_at", webhookMessages.expires_at)}, row_number() over (order by seq) = 1, seq
     from items where key_id = ${p("key_id")} and read_at is null and ${claimed}
-    order by seq limit ${sql.raw(WEBHOOK.queued)}`,
+    order by seq limit ${sql.raw(WEBHOOK_LIMITS.queued)}`,
 );

@@ -1,9 +1,9 @@
-/** Ends live activities in the batch of the reason: marked, with an `end` that copies the address. */
+/** Ends live activities in the batch of the reason: marks them, and plans an `end` with a copy of the address. */
 
-import { PUSH } from "../../src/notification-limits.ts";
+import { NOTIFICATION_LIMITS } from "../../src/notification-limits.ts";
 import { laneOf, mayChangeDevice } from "../devices.ts";
 import { ofLiveKey } from "../keys.ts";
-import { atRevision } from "../outbox.ts";
+import { atRevision, type RowRevision } from "../outbox.ts";
 import { live_activities } from "../schema.ts";
 import { p, type Sql, sql } from "../sql.ts";
 import { statement } from "../statement.ts";
@@ -21,7 +21,7 @@ const ending = <P>(reason: Sql<P>) => [
   statement(
     sql`insert into pushes (${END_COLUMNS})
       select l.account_id, l.device_id, 'end', l.task_id || ' ' || l.updated_at, l.key_id, l.task_id,
-        t.lane, t.address, '[]', 1, ${now}, ${now} + ${ms(PUSH.end_life)}, ${now}
+        t.lane, t.address, '[]', 1, ${now}, ${now} + ${ms(NOTIFICATION_LIMITS.end_life)}, ${now}
       from (select * from live_activities where ended_at is null and ${reason}) l ${joinActivityTarget(sql`l`)}
       where t.lane ${configured}
       on conflict do nothing`,
@@ -34,20 +34,25 @@ const ending = <P>(reason: Sql<P>) => [
   ),
 ];
 
+/** `on`: with an `end`. `off`: for when no lane takes one. */
+const both = <P>(reason: Sql<P>) => ({
+  on: ending(reason),
+  off: [statement(sql`delete from live_activities where ${reason}`)],
+});
 const ENDS = {
-  tasks: ending(sql`task_id = ${p("changed_id")} and ${atRevision("tasks")}`),
-  keys: ending(
+  tasks: both(sql`task_id = ${p("changed_id")} and ${atRevision("tasks")}`),
+  keys: both(
     sql`account_id = ${p("account_id")} and key_id = ${p("changed_id")} and ${atRevision("keys")}`,
   ),
-  accounts: ending(sql`account_id = ${p("changed_id")} and ${atRevision("accounts")}`),
+  accounts: both(sql`account_id = ${p("changed_id")} and ${atRevision("accounts")}`),
 };
-const ENDS_OF_SETTING = ending(
+const ENDS_OF_SETTING = both(
   sql`account_id = ${p("account_id")} and exists (select 1 from accounts where id = ${p("account_id")} and not live_activities)`,
 );
 
 const ownDevice = sql`v.account_id = ${p("account_id")} and v.id = ${p("device_id")}`;
 
-/** The device of a registration has another lane than it is about to have. */
+/** True if the registration of a device is about to change its lane. */
 const moving = sql`exists (select 1 from devices v where ${ownDevice} and ${laneOf(sql`v`)} <> ${p("lane")})`;
 const ofMoving = sql`account_id = ${p("account_id")} and device_id = ${p("device_id")} and ${moving}`;
 const ENDS_OF_MOVE = [
@@ -65,23 +70,25 @@ interface EndRow {
 }
 
 const valuesOf = <Row extends EndRow>(row: Row) => ({ ...row, lanes: row.lanes.end });
+const modeOf = ({ lanes }: EndRow) => (lanes.end === "[]" ? "off" : "on");
 
-/** The live activities of a task, key or account that the same batch changed. */
+/** Ends the live activities of a task, key or account that the same batch changed. */
 export function endActivities(
-  table: keyof typeof ENDS,
-  row: EndRow & { readonly changed_id: string; readonly changed_revision: string },
+  row: EndRow,
+  { table, id, revision }: RowRevision & { readonly table: keyof typeof ENDS },
 ): Statement[] {
-  return ENDS[table].map((end) => end(valuesOf(row)));
+  const values = { ...valuesOf(row), changed_id: id, changed_revision: revision };
+  return ENDS[table][modeOf(row)].map((end) => end(values));
 }
 
-/** Those of an account whose setting is off. */
+/** Ends the live activities of an account whose setting is off. */
 export function endActivitiesOff(row: EndRow): Statement[] {
-  return ENDS_OF_SETTING.map((end) => end(valuesOf(row)));
+  return ENDS_OF_SETTING[modeOf(row)].map((end) => end(valuesOf(row)));
 }
 
 /**
- * Those of a device that moves to another lane, where their addresses are not known: they end in
- * the old one. Stands before the statement that moves it. `lane`: the new one.
+ * Ends the live activities of a device that moves to another lane, where their addresses are not known:
+ * they end in the old lane. Placed before the statement that moves it. `lane`: the new one.
  */
 export function endActivitiesOfMove(
   row: EndRow & { readonly device_id: string; readonly lane: string },
@@ -89,30 +96,30 @@ export function endActivitiesOfMove(
   return ENDS_OF_MOVE.map((end) => end(valuesOf(row)));
 }
 
-const standing = sql`(t.status = 'in_progress' and exists (select 1 from accounts where id = ${p("account_id")} and live_activities))`;
+const mayExist = sql`(t.status = 'in_progress' and exists (select 1 from accounts where id = ${p("account_id")} and live_activities))`;
 
 /**
- * Ends an activity that may not stand, by the token that was registered (docs/interface.md 14.5).
- * `lanes`: JSON list.
+ * Ends a live activity that should not exist, by the token that was just registered (§14.5). `lanes`: JSON
+ * list.
  */
 export const endUnwanted = statement(
   sql`insert into pushes (${END_COLUMNS})
     select v.account_id, v.id, 'end', t.id || ' ' || ${now} || ' ' || ${p("push_token")}, t.key_id, t.id, ${laneOf(sql`v`)},
-      ${p("push_token")}, '[]', 1, ${now}, ${now} + ${ms(PUSH.end_life)}, ${now}
+      ${p("push_token")}, '[]', 1, ${now}, ${now} + ${ms(NOTIFICATION_LIMITS.end_life)}, ${now}
     from devices v join (select * from tasks where id = ${p("task_id")} and account_id = ${p("account_id")} and ${ofLiveKey("tasks")}) t
-    where ${ownDevice} and ${laneOf(sql`v`)} ${configured} and not ${standing} and ${mayChangeDevice}
+    where ${ownDevice} and ${laneOf(sql`v`)} ${configured} and not ${mayExist} and ${mayChangeDevice}
       and exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)
       and not exists (select 1 from pushes where token = ${p("push_token")} and kind = 'end')
     on conflict do nothing`,
 );
 
 /**
- * A registration that came after the task had changed since its start was sent: the device is
- * brought up to date, at the pace of all updates. `lanes`: JSON list.
+ * Plans an update, at the usual pace, if the task has changed between the start that was sent and its
+ * registration. `lanes`: JSON list.
  */
 export const updateLate = statement(
   sql`insert into pushes (${END_COLUMNS})
-    select d.account_id, d.device_id, 'update', d.task_id, d.key_id, d.task_id, t.lane, null, '[]', 1, ${PACE.update(sql`d.task_id`)}, ${PACE.update(sql`d.task_id`)} + ${ms(PUSH.activity_life)}, ${now}
+    select d.account_id, d.device_id, 'update', d.task_id, d.key_id, d.task_id, t.lane, null, '[]', 1, ${PACE.update(sql`d.task_id`)}, ${PACE.update(sql`d.task_id`)} + ${ms(NOTIFICATION_LIMITS.activity_life)}, ${now}
     from live_activities d ${joinActivityTarget(sql`d`)}
       join tasks k on k.id = d.task_id
       join (select max(at) as at from (

@@ -1,10 +1,11 @@
 /**
- * How far each question got (docs/interface.md §2.11). Triggers write the rows of devices and channels
- * (migration 0024); this file has what else is written to them, and the reads.
+ * How far each question got (§2.11). Triggers write the rows of devices and channels (migration 0024);
+ * this file has all other writes, and the reads.
  */
 
+import { getTableColumns } from "drizzle-orm";
 import { LIMITS } from "../../src/limits.ts";
-import type { DeliveryStatus, Furthest } from "../../src/model/delivery.ts";
+import type { Furthest } from "../../src/model/delivery.ts";
 import { labelOfDevice, laneOf, mayChangeDevice } from "../devices.ts";
 import { ofLiveKey } from "../keys.ts";
 import { p, type Sql, sql } from "../sql.ts";
@@ -14,47 +15,26 @@ import { PAGE, questionDeliveries } from "./schema.ts";
 const text = (value: string) => sql.raw(`'${value}'`);
 const most = sql.raw(LIMITS.deliveries_per_question);
 
-/** An id as src/ids.ts makes them: its prefix and a UUIDv7 of the time `ms`. */
+/** An id like those of src/ids.ts: the prefix and a UUIDv7 of the time `ms`. */
 const newId = <P>(ms: Sql<P>) =>
   sql`'dlv_' || printf('%012x7', ${ms}) || substr(lower(hex(randomblob(10))), 2)`;
 
 const COLUMNS = sql`question_id, target_id, id, lane, label, status, queued_at, sent_at, shown_at, opened_at`;
 const PAGE_LABEL = "Open page";
 
-/** The deliveries of a question, the first planned first; the caller has checked that the question exists. */
+const { question_id: _, ...columns } = getTableColumns(questionDeliveries);
+const rows = qb.select(columns).from(questionDeliveries);
+export type DeliveryRow = Awaited<ReturnType<typeof rows.execute>>[number];
+
+/** The deliveries of a question, the first planned first. */
 export const deliveriesOfQuestion = select(
-  qb
-    .select({
-      id: questionDeliveries.id,
-      lane: questionDeliveries.lane,
-      target_id: questionDeliveries.target_id,
-      label: questionDeliveries.label,
-      status: questionDeliveries.status,
-      reason: questionDeliveries.reason,
-      queued_at: questionDeliveries.queued_at,
-      sent_at: questionDeliveries.sent_at,
-      shown_at: questionDeliveries.shown_at,
-      opened_at: questionDeliveries.opened_at,
-    })
-    .from(questionDeliveries),
+  rows,
   sql`where question_id = ${p("question_id")} order by queued_at, target_id limit ${most}`,
 );
 
-export interface DeliveryRow {
-  readonly id: string;
-  readonly lane: string;
-  readonly target_id: string;
-  readonly label: string;
-  readonly status: DeliveryStatus;
-  readonly reason: string | null;
-  readonly queued_at: number;
-  readonly sent_at: number | null;
-  readonly shown_at: number | null;
-  readonly opened_at: number | null;
-}
-
+type Ms = number | null;
 const of_question = sql`from question_deliveries where question_id = ${p("question_id")}`;
-/** A row `c` of `channels` works, and gets questions. */
+/** True if the channel `c` works and gets questions. */
 const ok = sql`c.state = 'ok' and exists (select 1 from json_each(c.sends) where value = 'questions')`;
 const has_target = sql`exists (select 1 from push_targets t left join channels c on c.id = t.recipient_id
   where t.account_id = ${p("account_id")} and t.purpose = 'alert'
@@ -67,33 +47,22 @@ const answers = sql`(select json_group_array(seconds) from (select (answered_at 
   where key_id = ${p("key_id")} and status = 'answered' order by created_at desc limit ${sql.raw(LIMITS.typical_answers)}))`;
 
 /**
- * What the reach of a question of `key_id` follows from, as one row: when it was first sent, shown and
- * opened, whether a target in `lanes` (JSON list), a webhook or a page could be reached at `store_now` (seconds by
- * the store's clock), and the seconds (JSON list) of the key's last answers.
+ * The facts behind the reach of a question of `key_id`, as one row: when it was first sent, shown and opened;
+ * whether a target in `lanes` (JSON list), a webhook or a page could be reached at `store_now` (seconds by the
+ * store's clock); and how many seconds the key's last answers took (JSON list).
  */
 export const reachFacts = statement(
   sql`select min(sent_at), min(shown_at), min(opened_at), ${has_target} or ${has_webhook} or ${has_page}, ${answers} ${of_question}`,
-  {
-    gives:
-      rowOf<
-        [
-          sent_ms: number | null,
-          shown_ms: number | null,
-          opened_ms: number | null,
-          reachable: 0 | 1,
-          answers: string,
-        ]
-      >(),
-  },
+  { gives: rowOf<[sent: Ms, shown: Ms, opened: Ms, reachable: 0 | 1, answers: string]>() },
 );
 
-/** What became of a question that waited for a channel; `sent_ms`: null unless it was accepted. */
+/** Settles the delivery of a question that is queued for a channel. `sent_ms`: null unless it was accepted. */
 export const settleQuestion = statement(
   sql`update question_deliveries set status = ${p("status")}, reason = ${p("reason")}, sent_at = ${p("sent_ms")}
     where question_id = ${p("question_id")} and target_id = ${p("target_id")} and status = 'queued'`,
 );
 
-/** Questions of open pages: `rows` is a JSON list of ids and milliseconds. The first time counts. */
+/** Records the questions that open pages got. `rows`: a JSON list of ids and milliseconds. The first time counts. */
 export const pagesWrote = statement(
   sql`insert into question_deliveries (${COLUMNS})
     select q.id, ${text(PAGE)}, ${newId(sql`(r.value ->> 1)`)}, ${text(PAGE)}, ${text(PAGE_LABEL)}, 'sent', r.value ->> 1, r.value ->> 1, null, null
@@ -101,7 +70,7 @@ export const pagesWrote = statement(
   { synced: false },
 );
 
-/** How many of the newest `limit` deliveries got how far, by lane: ids sort by their time. */
+/** How far the newest `limit` deliveries got, as counts by lane. Ids sort by their time. */
 export const furthestByLane = statement(
   sql`select lane, furthest, count(*) from (
       select lane, case when opened_at is not null then 'opened' when shown_at is not null then 'shown' else status end as furthest
@@ -113,12 +82,12 @@ export const furthestByLane = statement(
 const own = sql`q.id = ${p("question_id")} and q.account_id = ${p("account_id")}
   and exists (select 1 from keys where keys.id = q.key_id and keys.deleted_at is null)`;
 
-/** True in SQL for a page or a ticket (`device_id`: null), and for a device that the caller may change. */
+/** True in SQL for a page or a ticket (`device_id` is null), and for a device that the caller may change. */
 const mayReceive = sql`(${p("device_id")} is null or ${mayChangeDevice})`;
 
 /**
- * Takes a receipt for a target of the question, if it is the first of its kind: one of `shown_ms` and
- * `opened_ms` is the time, the other null.
+ * Takes a receipt for a target of the question, if it is the first of its kind. One of `shown_ms` and
+ * `opened_ms` is the time; the other is null.
  */
 export const takeReceipt = statement(
   sql`update question_deliveries set shown_at = coalesce(shown_at, ${p("shown_ms")}), opened_at = coalesce(opened_at, ${p("opened_ms")})
@@ -130,14 +99,14 @@ export const takeReceipt = statement(
 const room = sql`(select count(*) ${of_question}) < ${most}`;
 const RECEIVED = sql`'sent', ${p("now_ms")}, ${p("now_ms")}, ${p("shown_ms")}, ${p("opened_ms")}`;
 
-/** The same for a page of which nothing is known yet. */
+/** Takes the receipt of a page that has no row yet; parameters as of {@link takeReceipt}. */
 export const takePageReceipt = statement(
   sql`insert into question_deliveries (${COLUMNS})
     select q.id, ${text(PAGE)}, ${newId(p("now_ms"))}, ${text(PAGE)}, ${text(PAGE_LABEL)}, ${RECEIVED}
     from questions q where ${own} and ${room} on conflict do nothing`,
 );
 
-/** The same for a device that was registered after the question was asked. */
+/** Takes the receipt of a device that was registered after the question; parameters as of {@link takeReceipt}. */
 export const takeDeviceReceipt = statement(
   sql`insert into question_deliveries (${COLUMNS})
     select q.id, v.id, ${newId(p("now_ms"))}, ${laneOf(sql`v`)}, ${labelOfDevice(sql`v`)}, ${RECEIVED}
@@ -145,10 +114,7 @@ export const takeDeviceReceipt = statement(
     where ${own} and ${room} and ${mayReceive} on conflict do nothing`,
 );
 
-/**
- * Rows for a question of the account and for a device that it has or had a delivery to, and whether the caller may
- * report for that.
- */
+/** Whether the account has the question and the target, now or by a delivery, and whether the caller may report for it. */
 export const receiptGrounds = statement(
   sql`select exists (select 1 from questions where id = ${p("question_id")} and account_id = ${p("account_id")} and ${ofLiveKey("questions")}),
     exists (select 1 from devices where account_id = ${p("account_id")} and id = ${p("target_id")})

@@ -1,27 +1,25 @@
 /**
- * The queue of deliveries: one row of the table `pushes` for each recipient (a device or channel), kind and
- * subject. The states of a row, and who moves it:
+ * The queue of deliveries: one row of the table `pushes` for each recipient (a device or channel), kind
+ * and subject. The states of a row, and what moves it there:
  *
- *   planned    by the batch of a change (plan.ts, activity-ends.ts): waits until `due_at`. A later
- *              change of the same recipient, kind and subject merges into it (merge.ts).
- *   leased     by a worker (`claimDue`): `lease` is set, `attempts` grows. Only the holder moves it
- *              now; what a change adds meanwhile waits in `more`.
- *   unclear    by a worker that finds a lease which ran out: leased by it now, and perhaps sent
- *              before (`unclear` = 1). The start of a live activity is then not sent again.
- *   put back   by the holder (`putBack`, `retryWithTarget` in rounds.ts): planned again, with what
- *              came meanwhile.
- *   continued  by the holder (`continueDelivery`): it was settled, and what came meanwhile is a new delivery in
- *              the same row.
- *   gone       by the holder (`dropDone`), with a row of `push_records` that says how it ended; by
- *              a job once it has expired (records.ts), also with a record; or by the batch of a
- *              deletion (plan.ts), with none.
+ *   planned    The batch of a change (plan.ts, activity-ends.ts). It waits until `due_at`. A later change
+ *              of the same recipient, kind and subject merges into it (merge.ts).
+ *   leased     A worker (`claimDue`): `lease` is set, `attempts` grows. Only the holder moves it now;
+ *              what a change adds meanwhile waits in `more`.
+ *   unclear    A worker that found a lease which ran out: leased by it now, and perhaps sent before
+ *              (`unclear` = 1). The start of a live activity is then not sent again.
+ *   put back   The holder (`putBack`, `retryWithTarget` in settling.ts): planned again, with what came
+ *              meanwhile.
+ *   continued  The holder (`continueDelivery`): it was settled, and what came meanwhile is a new delivery
+ *              in the same row.
+ *   gone       The holder (`dropDone`), or a job once it has expired (records.ts), each with a row of
+ *              `push_records` that says how it ended; or the batch of a deletion (plan.ts), without one.
  *
- * A lease is a random name, and is over once one process has seen it for `PUSH.lease` seconds by
- * its own clock (src/notify/leases.ts). This file claims and reads; rounds.ts ends what was claimed.
+ * A lease is a random name. It is over once one process has seen it for 15 seconds by its own clock
+ * (src/notify/leases.ts). This file claims and reads; settling.ts and accepted.ts end what was claimed.
  */
 
 import { and, eq, type SQL } from "drizzle-orm";
-import { DUE_TIMES, PUSH } from "../../src/notification-limits.ts";
 import { questionColumns } from "../questions.ts";
 import { accounts, keys, live_activities, questions, tasks } from "../schema.ts";
 import { p, type Sql, sql } from "../sql.ts";
@@ -30,13 +28,29 @@ import { taskColumns } from "../tasks.ts";
 import { channels, deliveries, pushTargets, questionDeliveries } from "./schema.ts";
 import { targetOf } from "./targets.ts";
 
+/** How due times are compared with the clock of the process that looks (§11.5.3); seconds. */
+export const DUE_TIMES = {
+  /** By which clocks may differ. */
+  tolerance: 60,
+  /** The longest delay of a delivery: an hour that a service asks for, and a random part of at most an hour. */
+  most: 7_260,
+  /** The longest delay of a webhook message: `WEBHOOK_LIMITS.hold_most` and the tolerance. */
+  most_of_webhook: 3_660,
+  /** Rows that one look considers: those that are due last. */
+  checked: 1_000,
+} as const;
+/** The highest number of pending questions that a badge shows. */
+const BADGE_MOST = 1_000;
+/** Characters of a context that are read for a notification. */
+const CONTEXT_READ = 1_000;
+
 const at = <Name extends string>(name: Name) => p(name, deliveries.due_at);
 const now = at("now");
 
-/** Of questions, of what shows, and of what does not. */
+/** Of questions, of what else is shown, and of what is not. */
 const URGENCIES = [0, 1, 2];
 
-/** When the first delivery of `lane` that nobody sends falls due. */
+/** When the first delivery of `lane` without a lease falls due. */
 export const nextDue = statement(
   sql`select min(at) from (${sql.join(
     URGENCIES.map(
@@ -48,21 +62,21 @@ export const nextDue = statement(
   { gives: rowOf<[due_ms: number | null]>() },
 );
 
-/** The leases on deliveries of `lane`, up to `limit` of them. */
+/** The leases on deliveries of `lane`, at most `limit`. */
 export const leasesOf = statement(
   sql`select distinct lease from pushes where environment = ${p("lane")} and lease is not null
     and expires_at > ${now} order by lease limit ${p("limit")}`,
   { gives: rowsOf<[lease: string]>() },
 );
 
-/** What a claim chooses from: of each account in turn, the urgent ones first. */
+/** What a claim chooses from. */
 const CANDIDATE = sql`seq, account_id, urgency, due_at`;
 const some = <P>(where: Sql<P>) =>
   sql`select * from (select ${CANDIDATE} from pushes where ${where} limit ${p("window")})`;
-/** Nobody sends them. When a lease ends is not for its stamp to say: clocks differ. */
+/** Due and without a lease. The time on a lease does not say when it ends: clocks differ. */
 const isDue = (urgency: number) => sql`environment = ${p("lane")} and urgency = ${sql.raw(urgency)}
     and due_at <= ${now} and lease is null and expires_at > ${now}`;
-/** Without the plus it would go through all that waits, by the index on what is due. */
+/** Without the plus, it would use the index on what is due and go through all that waits. */
 const lapsed = (urgency: number) =>
   some(sql`environment = ${p("lane")} and lease in (select value from json_each(${p("lapsed")}))
     and +urgency = ${sql.raw(urgency)} and expires_at > ${now}`);
@@ -80,9 +94,9 @@ const ofAccount = sql.join(
 const ofAccounts = sql`select q.seq, q.account_id, q.urgency, q.due_at from json_each(${p("accounts")}) a join pushes q on q.seq in (${ofAccount})`;
 
 /**
- * Leases up to `limit` of the candidates, the urgent ones first and of these one of each account at a time. `busy`:
- * what each account has under way, as a JSON object. An account may have `share` under way for each of the `room` that
- * it leaves to others, and one at any rate: however many accounts have much to send, there is room for one more.
+ * Leases at most `limit` candidates, the urgent ones first, and among these one of each account at a time.
+ * `busy`: what each account has under way, as a JSON object. An account may have `share` under way for each
+ * of the `room` that it leaves to others, and always one: see src/notify/account-turns.ts.
  */
 const claim = <P>(candidates: Sql<P>) =>
   statement(
@@ -97,17 +111,18 @@ const claim = <P>(candidates: Sql<P>) =>
   );
 
 /**
- * Claims from the `window` deliveries of each urgency that have been due for longest, and those whose lease is one of
- * `lapsed` (JSON list). Of two processes each gets its own. A version before 0.2.0 takes a lease to end at `until`.
+ * Claims from the `window` deliveries of each urgency that have been due for longest, and from those whose
+ * lease is one of `lapsed` (JSON list). Two processes never get the same. To a version before 0.2.0 a lease
+ * ends at `until`.
  */
 export const claimDue = claim(oldest);
 
-/** Claims from those that are due of `accounts` (JSON list), `window` of each and urgency at most. */
+/** Claims what is due of `accounts` (JSON list), at most `window` of each account and urgency. */
 export const claimOfAccounts = claim(ofAccounts);
 
 /**
- * Accounts with something that waits in `lane`, from `after` on in the order of ids, up to `limit` of them, and
- * whether any of it is due. An account costs the same however much it has.
+ * Accounts with something waiting in `lane`, after `after` in the order of ids, at most `limit`; and whether
+ * any of it is due. The cost of an account does not depend on how much it has.
  */
 export const waitingAccounts = statement(
   sql`with recursive a(id) as (
@@ -133,45 +148,44 @@ const misdated = (urgency: number) =>
     where written_at > ${later(tolerance)} or due_at > ${later(most)}`;
 
 /**
- * Deliveries whose due time was written by a clock that was ahead of this one, or was set back since: they were
- * planned or tried in the future, or are due later than any delivery can be.
+ * Deliveries whose due time was written by a clock that was ahead of this one or was set back since: they
+ * were planned or tried in the future, or are due later than any delivery can be.
  */
 export const misdatedDeliveries = statement(sql.join(URGENCIES.map(misdated), sql` union all `), {
   gives: rowsOf<[seq: number]>(),
 });
 
-/** Makes the deliveries `seqs` (JSON list) due now, unless somebody sends them. */
+/** Makes the deliveries `seqs` (JSON list) due now, unless they are leased. */
 export const makeDue = statement(
   sql`update pushes set due_at = ${now} where seq in (select value from json_each(${p("seqs")}))
     and lease is null and due_at > ${now}`,
 );
 
-/** Those that a claim leased: with its end of the lease, the index on what is due finds them. */
+/** What a claim leased: by the end of its lease, the index on what is due finds it. */
 const leased = (q: Sql) =>
   sql`${q}.environment = ${p("lane")} and ${q}.urgency in (0, 1, 2) and ${q}.due_at = ${at("until")} and ${q}.lease = ${p("lease")}`;
 
-/** Moves the `timestamp` on of each live activity that the claimed deliveries are about. */
+/** Advances the `timestamp` of each live activity that the claimed deliveries are about. */
 export const stampActivities = statement(
   sql`update live_activities set stamp = max(stamp + 1, cast(${now} / 1000 as integer)) where rowid in (
     select l.rowid from pushes q join live_activities l on l.account_id = q.account_id and l.device_id = q.device_id and l.task_id = q.task_id
     where ${leased(sql`q`)} and q.kind in ('update', 'end'))`,
 );
 
-/** Pending questions of the account, up to the badge's most; null for a device, whose app counts them. */
+/** Pending questions of the account, at most `BADGE_MOST`; null for a device, whose app counts them. */
 const pendingOfAccount = sql`case when ${channels.id} is not null then (select count(*) from (
   select 1 from questions q where q.account_id = ${deliveries.account_id} and q.status = 'pending' and q.expires_at > ${deliveries.tried_at}
-    and exists (select 1 from keys k where k.id = q.key_id and k.deleted_at is null) limit ${sql.raw(PUSH.badge_most)})) end` as unknown as SQL<
+    and exists (select 1 from keys k where k.id = q.key_id and k.deleted_at is null) limit ${sql.raw(BADGE_MOST)})) end` as unknown as SQL<
   number | null
 >;
 
-/** The beginning of a context; null where there is none. */
-const contextHead =
-  sql`substr(${questions.context}, 1, ${sql.raw(PUSH.context_read)})` as SQL<string>;
+/** The beginning of a context; null if there is none. */
+const contextHead = sql`substr(${questions.context}, 1, ${sql.raw(CONTEXT_READ)})` as SQL<string>;
 
 /** A task without its description, which no notification shows. */
 const { description: _, ...task } = taskColumns.task;
 
-/** A claimed delivery beside all that it is rendered from; what is not there has null fields. */
+/** A claimed delivery with everything it is rendered from. Rows that do not exist have null fields. */
 const claimed = qb
   .select({
     delivery: {
@@ -208,7 +222,6 @@ const claimed = qb
       replaces: channels.replaces,
       pending: pendingOfAccount,
     },
-    /** How far its question got there. */
     question_delivery: { shown_at: questionDeliveries.shown_at },
     activity: {
       task_id: live_activities.task_id,
@@ -251,13 +264,13 @@ type Part<Name extends keyof Joined> = Nullable<NonNullable<Joined[Name]>>;
 
 export interface ClaimedDelivery {
   readonly delivery: Joined["delivery"];
-  /** Where it goes by now, unless the row has a copy of the address. */
+  /** Where it goes now, unless the row has a copy of the address. */
   readonly target: Part<"target">;
   readonly account: Part<"account">;
   readonly key: Part<"key">;
   readonly task: Part<"task">;
   readonly question: Part<"question">;
-  /** The channel that it goes to; a device has none. */
+  /** The channel that it goes to; all null for a device. */
   readonly channel: Part<"channel">;
   readonly question_delivery: Part<"question_delivery">;
   readonly activity: Part<"activity">;
@@ -267,7 +280,7 @@ export interface ClaimedDelivery {
 export const claimedDeliveries = select(
   claimed as unknown as Query<ClaimedDelivery>,
   sql`where ${leased(sql`pushes`)} order by pushes.urgency, pushes.seq`,
-  // One that is about something of a newer version stays leased, until a process of that version takes it.
+  // A delivery about something of a newer version stays leased until a process of that version takes it.
   { unknown: "row" },
 );
 

@@ -1,4 +1,4 @@
-/** What became of each delivery, kept some days; and the end of those that nobody could send. */
+/** Outcome records of deliveries, kept for some days; and the end of deliveries that expired. */
 
 import type { DeliveryRecord } from "../../src/model/notification.ts";
 import { p, sql } from "../sql.ts";
@@ -9,20 +9,20 @@ import { deliveries, deliveryRecords } from "./schema.ts";
 const at = <Name extends string>(name: Name) => p(name, deliveries.due_at);
 const now = at("now");
 
-const RECORD = sql`apns_id, account_id, device_id, key_id, kind, about, environment, outcome, reason, attempts, created_at, tried_at, done_at`;
+export const RECORD_COLUMNS = sql`apns_id, account_id, device_id, key_id, kind, about, environment, outcome, reason, attempts, created_at, tried_at, done_at`;
 
-/** Keeps what became of a delivery, unless its account is gone. */
+/** Adds the record of a delivery, unless its account is gone. */
 export const addRecord = statement(
   insertWhere(deliveryRecords, sql`exists (select 1 from accounts where id = ${p("account_id")})`),
 );
 
-/** Nobody sends them, now or any more. */
+/** Expired deliveries that no worker has leased, or whose lease is over too. */
 const someExpired = sql`seq in (select seq from pushes where expires_at <= ${now} and (lease is null or due_at <= ${now}) order by expires_at limit ${p("limit")})`;
 
-/** With a record of each; an `end` takes its registration along. */
+/** Adds a record of each; an `end` takes its registration along. */
 const expire = [
   statement(
-    sql`insert into push_records (${RECORD}) select apns_id, account_id, device_id, key_id,
+    sql`insert into push_records (${RECORD_COLUMNS}) select apns_id, account_id, device_id, key_id,
       case when kind = 'silent' and parts <> '[]' then 'clear' else kind end, case when kind in ('silent', 'widget') then '' else coalesce(question_id, task_id) end,
       environment, 'expired', null, attempts, created_at, tried_at, ${now} from pushes where ${someExpired} and exists (select 1 from accounts where id = account_id)`,
   ),
@@ -32,7 +32,7 @@ const expire = [
   statement(sql`delete from pushes where ${someExpired}`),
 ];
 
-/** Drops up to `limit` deliveries that are expired at `now` (epoch seconds); gives their number. */
+/** Drops at most `limit` deliveries that are expired at `now` (epoch seconds). Returns their number. */
 export async function expireDeliveries(store: Store, now: number, limit: number): Promise<number> {
   const results = await store.write(
     expire.map((step) => step({ now, limit })),
@@ -45,7 +45,7 @@ const prune = statement(
   sql`delete from push_records where seq in (select seq from push_records where done_at < ${at("before")} order by done_at limit ${p("limit")})`,
 );
 
-/** Deletes up to `limit` records from before `before` (epoch seconds); gives their number. */
+/** Deletes at most `limit` records that are older than `before` (epoch seconds). Returns their number. */
 export async function pruneDeliveryRecords(store: Store, before: number, limit: number) {
   const [result] = await store.write([prune({ before, limit })], IN_BACKGROUND);
   return result!.changes;
@@ -70,9 +70,9 @@ export const newestRecords = select(
   sql`order by seq desc limit ${p("limit")}`,
 );
 
-/** By lane, how many of the oldest 10,000 wait, and since when the oldest does. */
+/** By lane, how many of the oldest 10,000 deliveries wait, and since when the oldest does. */
 export const queuedDeliveries = statement(
-  // While nothing can be sent there may be very many.
+  // Bounded: while nothing can be sent, there may be very many.
   sql`select environment, count(*), min(created_at)
     from (select environment, created_at from pushes order by seq limit 10000)
     group by environment order by environment`,

@@ -1,4 +1,4 @@
-/** Targets in SQL: where a delivery goes, and what becomes of an address that is not known any more. */
+/** Targets in SQL: where a delivery goes, and the removal of an address that a service does not know. */
 
 import { NOTIFICATION_KINDS, PURPOSES, type Purpose } from "../../src/model/notification.ts";
 import { p, type Sql, sql } from "../sql.ts";
@@ -24,7 +24,7 @@ export const targetsFor = (purpose: Purpose) =>
     where account_id = ${p("account_id")} and purpose = ${sql.raw(`'${purpose}'`)}) d
     where d.lane in (select value from json_each(${p("lanes")}))`;
 
-/** Gives a row if the account has a target for this purpose, in any lane. */
+/** Returns a row if the account has a target for this purpose, in any lane. */
 export const hasTargetFor = (purpose: Purpose) =>
   statement(
     sql`select 1 from push_targets where account_id = ${p("account_id")} and purpose = ${sql.raw(`'${purpose}'`)} limit 1`,
@@ -35,10 +35,7 @@ export const hasTargetFor = (purpose: Purpose) =>
 export const joinActivityTarget = (l: Sql) =>
   sql`join push_targets t on t.account_id = ${l}.account_id and t.purpose = 'activity' and t.recipient_id = ${l}.device_id and t.subject = ${l}.task_id`;
 
-/**
- * Removes the target of a delivery, unless it has another address or lane by now, or was registered
- * again after `since`.
- */
+/** Removes the target of a delivery, unless its address or lane has changed, or it was registered after `since`. */
 export const forgetTarget = statement(
   sql`delete from push_targets where account_id = ${p("account_id")} and purpose = ${p("purpose")}
     and recipient_id = ${p("recipient_id")} and subject = ${p("subject")} and lane = ${p("lane")}

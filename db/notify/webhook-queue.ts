@@ -1,31 +1,34 @@
 /**
- * The queue of webhooks: one row of `webhook_messages` for each event and channel, and for each inbox item of
- * a key that has a webhook. The states of a row, and who moves it:
+ * The queue of webhooks: one row of `webhook_messages` for each event and channel, and for each inbox item
+ * of a key that has a webhook. The states of a row, and what moves it there:
  *
- *   queued    by a trigger, with the event (migration 0023) or the item (0028); or by the creation of the
- *             channel, for its test; or as the webhook of a key is set, for what is unread. Only the head of a subject is sent: the oldest message about it.
- *   leased    by a worker (`claimMessages`): `lease` is set, `attempts` grows. Only the holder moves it.
- *   put back  by the holder (`putBack`), due later; or by a worker that finds a lease which ran out
- *             (`releaseLapsed`): it may have been sent, and its id lets the receiver know it again.
- *   gone      by the holder (`dropMessage`), by a job once it has expired, with its channel, or, unless
- *             it is leased, once its item was read or removed. The next message about the subject becomes the head, by a trigger.
+ *   queued    A trigger, with the event (migration 0023) or the item (0028); the creation of a channel, for
+ *             its test; or the setting of a key's webhook, for what is unread. Only the head of a subject is
+ *             sent: the oldest message about it.
+ *   leased    A worker (`claimMessages`): `lease` is set, `attempts` grows. Only the holder moves it now.
+ *   put back  The holder (`putBackMessage`), due later; or a worker that found a lease which ran out
+ *             (`releaseLapsed`): it may have been sent, and the receiver recognizes its id.
+ *   gone      The holder (`dropMessage`); a job once it has expired; the end of its channel; or, unless it is
+ *             leased, the end or reading of its item. A trigger makes the next message of the subject the head.
  *
- * `due_at` of a channel says when the next of its messages may be sent; triggers of migration 0028 keep it, so
- * that a look costs by what is due.
- *
- * A lease is a random name, and is over once one process has seen it for `WEBHOOK.lease` seconds by
- * its own clock (src/notify/leases.ts).
+ * `due_at` of a channel says when the next of its messages may be sent. Triggers of migration 0028 keep it,
+ * so that a look costs only by what is due. Leases work as in queue.ts.
  */
 
-import { DUE_TIMES, WEBHOOK } from "../../src/notification-limits.ts";
+import { WEBHOOK_LIMITS } from "../../src/notification-limits.ts";
 import { p, type Sql, sql } from "../sql.ts";
 import { insertWhere, isKnown, qb, rowOf, rowsOf, select, statement } from "../statement.ts";
 import { IN_BACKGROUND, type Store } from "../store.ts";
+import { DUE_TIMES } from "./queue.ts";
 import { channels, TEST_TYPES, webhookMessages } from "./schema.ts";
+
+/** Messages that one read considers, and those of one channel among them. */
+const CANDIDATES = 400;
+const PER_CHANNEL = 4;
 
 const number = (value: number) => sql.raw(String(value));
 const now = p("now", webhookMessages.due_at);
-/** Attempts that count for the limit of a minute; later ones were written by a clock that was set back. */
+/** Attempts of the last minute. Later ones than now were written by a clock that was set back. */
 const counted = sql`value > ${p("now_ms")} - 60000 and value <= ${p("now_ms")} + 60000`;
 const attemptsOf = (c: Sql) =>
   sql`(select count(*) from json_each(${c}.attempts) where ${counted})`;
@@ -36,18 +39,18 @@ const isTest = sql`type in (${sql.join(
   sql`, `,
 )})`;
 
-/** Queues the test of a channel that the same batch has made. */
+/** Queues the test of a channel that the same batch creates. */
 export const insertTestMessage = statement(
   insertWhere(webhookMessages, sql`exists (select 1 from channels where id = ${p("channel_id")})`),
 );
 
-/** The leases on messages, up to `limit` of them. */
+/** The leases on messages, at most `limit`. */
 export const messageLeases = statement(
   sql`select distinct lease from webhook_messages where lease is not null order by lease limit ${p("limit")}`,
   { gives: rowsOf<[lease: string]>() },
 );
 
-/** Gives back what is leased under names that are over (`lapsed`, JSON list). */
+/** Puts back what has one of the leases `lapsed` (JSON list). */
 export const releaseLapsed = statement(
   sql`update webhook_messages set lease = null, due_at = ${now}
     where lease in (select value from json_each(${p("lapsed")}))`,
@@ -58,8 +61,8 @@ const { tolerance, most_of_webhook, checked } = DUE_TIMES;
 const isWaiting = sql`m.channel_id = c.id and m.head = 1 and m.lease is null`;
 
 /**
- * Channels whose next message has a due time that was written by a clock that was ahead of this one, or was set back
- * since: it was tried or queued in the future, or is due later than any message can be.
+ * Channels whose next message has a due time from a clock that was ahead of this one or was set back since:
+ * it was tried or queued in the future, or is due later than any message can be.
  */
 export const misdatedChannels = statement(
   sql`select id from (select id, due_at, claimed_at from channels where due_at > ${later(tolerance)} order by due_at desc limit ${number(checked)}) c
@@ -69,7 +72,7 @@ export const misdatedChannels = statement(
   { gives: rowsOf<[channel_id: string]>() },
 );
 
-/** Makes what waits for the channels `ids` (JSON list) due now. Statements of one batch, in this order. */
+/** Makes what waits for the channels `ids` (JSON list) due now: statements of one batch, in this order. */
 export const makeMessagesDue = [
   statement(
     sql`update channels set held_until = null where id in (select value from json_each(${p("ids")})) and held_until > ${now}`,
@@ -80,24 +83,24 @@ export const makeMessagesDue = [
   ),
 ];
 
-/** How many of the oldest 10,000 wait, and since when the oldest does; null when none does. */
+/** How many of the oldest 10,000 messages wait, and since when the oldest does; null if none waits. */
 export const queuedMessages = statement(
   sql`select count(*), min(created_at) from (select created_at from webhook_messages order by seq limit 10000)`,
   { gives: rowOf<[rows: number, oldest_ms: number | null]>() },
 );
 
-const LAST = sql`order by due_at limit ${number(WEBHOOK.candidates_per_channel)}`;
+const LAST = sql`order by due_at limit ${number(PER_CHANNEL)}`;
 
-/** Since when a channel was not served; a later time was written by a clock that was set back. */
+/** When a channel was last served. A later time than now was written by a clock that was set back. */
 const SERVED = sql`min(coalesce(claimed_at, 0), ${now})`;
 
 /**
- * Messages that are due, of one channel of each account after the other, those that were served longest ago first, without those of the
- * hosts and accounts (JSON lists) that have their full number under way; `failing`: 0 leaves out
- * channels whose last attempt failed.
+ * Messages that are due: of one channel of each account after the other, the channels served longest ago
+ * first. Leaves out `hosts` and `accounts` (JSON lists) that have their full number under way, and with
+ * `failing` = 0 the channels whose last attempt failed.
  */
 export const dueMessages = statement(
-  sql`select m.seq, c.id, c.account_id, c.host, c.failures > 0 or c.confirmed_at is null, ${number(WEBHOOK.per_minute)} - ${attemptsOf(sql`c`)}
+  sql`select m.seq, c.id, c.account_id, c.host, c.failures > 0 or c.confirmed_at is null, ${number(WEBHOOK_LIMITS.per_minute)} - ${attemptsOf(sql`c`)}
     from (select *, row_number() over (partition by account_id order by ${SERVED}) as place from channels c
       where c.due_at <= ${now} and c.state in ('ok', 'failing') and (c.held_until is null or c.held_until <= ${now})
         and c.host not in (select value from json_each(${p("hosts")}))
@@ -105,40 +108,37 @@ export const dueMessages = statement(
         and (${p("failing")} = 1 or (c.failures = 0 and c.confirmed_at is not null))
         and exists (select 1 from accounts where id = c.account_id and deleted_at is null)
         and (c.key_id is null or exists (select 1 from keys where id = c.key_id and deleted_at is null))
-        and ${attemptsOf(sql`c`)} < ${number(WEBHOOK.per_minute)}) c
+        and ${attemptsOf(sql`c`)} < ${number(WEBHOOK_LIMITS.per_minute)}) c
     join webhook_messages m on m.seq in (
       select seq from webhook_messages where channel_id = c.id and head = 1 and lease is null and due_at <= ${now}
         and expires_at > ${now} and (c.confirmed_at is not null or ${isTest}) and ${isKnown(webhookMessages)} ${LAST})
-     order by c.place, ${SERVED} limit ${number(WEBHOOK.candidates)}`,
+     order by c.place, ${SERVED} limit ${number(CANDIDATES)}`,
   {
     gives:
       rowsOf<
         [
           seq: number,
-          channel_id: string,
+          channel: string,
           account_id: string,
           host: string,
-          failing: number,
+          failing: 0 | 1,
           left: number,
         ]
       >(),
   },
 );
 
-/**
- * Leases those of the messages `seqs` (JSON list) that nobody else has, within the limit of attempts
- * of each channel. Placeholders `lease`, `now`, `now_ms`, `until`, `seqs`.
- */
+/** Leases those of the messages `seqs` (JSON list) without a lease, within the limit of attempts of each channel. */
 export const claimMessages = statement(
   sql`update webhook_messages set lease = ${p("lease")}, due_at = ${p("until", webhookMessages.due_at)}, attempts = attempts + 1
     where seq in (select seq from (
       select m.seq, row_number() over (partition by m.channel_id order by m.due_at) as place, c.id as channel
       from webhook_messages m join channels c on c.id = m.channel_id
       where m.seq in (select value from json_each(${p("seqs")})) and m.head = 1 and m.lease is null)
-    join channels c on c.id = channel where place + ${attemptsOf(sql`c`)} <= ${number(WEBHOOK.per_minute)})`,
+    join channels c on c.id = channel where place + ${attemptsOf(sql`c`)} <= ${number(WEBHOOK_LIMITS.per_minute)})`,
 );
 
-/** Counts the attempts that a claim is about to make. Placeholders `lease`, `now`, `now_ms`. */
+/** Counts the attempts that a claim is about to make. */
 export const countAttempts = statement(
   sql`update channels set claimed_at = ${now}, attempts = (select json_group_array(value) from (
       select value from json_each(channels.attempts) where ${counted}
@@ -174,27 +174,27 @@ const claimed = qb
 
 export type ClaimedMessage = Awaited<ReturnType<typeof claimed.execute>>[number];
 
-/** What a claim leased, beside its channel. Placeholder `lease`. */
+/** What a claim leased, with its channels. */
 export const claimedMessages = select(claimed, sql`where webhook_messages.lease = ${p("lease")}`, {
   unknown: "row",
 });
 
 const mine = sql`seq = ${p("seq")} and lease = ${p("lease")}`;
 
-/** It was taken, or is not to be sent. */
+/** Removes a message that was accepted or is not to be sent. */
 export const dropMessage = statement(sql`delete from webhook_messages where ${mine}`);
 
-/** It is tried again from `due_at` on; `tried`: 0 when this was no attempt. */
+/** Puts a message back until `due_at`. `tried`: 0 if no attempt was made. */
 export const putBackMessage = statement(
   sql`update webhook_messages set lease = null, due_at = ${p("due_at", webhookMessages.due_at)}, attempts = attempts - 1 + ${p("tried")}
     where ${mine}`,
 );
 
-/** Nobody sends them, now or any more. */
+/** Expired messages that no worker has leased, or whose lease is over too. */
 const expired = sql`select seq from webhook_messages where expires_at <= ${now} and (lease is null or due_at <= ${now})
   order by expires_at limit ${p("limit")}`;
 const expire = [
-  // Without the plus it would go through the whole queue of each channel.
+  // Without the plus, it would go through the whole queue of each channel.
   statement(
     sql`update channels set state = case state when 'ok' then 'failing' else state end, missed = missed + (
         select count(*) from webhook_messages m where +m.channel_id = channels.id and not ${isTest} and m.seq in (${expired}))
@@ -203,7 +203,7 @@ const expire = [
   statement(sql`delete from webhook_messages where seq in (${expired})`),
 ];
 
-/** Drops up to `limit` messages that are expired at `now` (epoch seconds); gives their number. */
+/** Drops at most `limit` messages that are expired at `now` (epoch seconds). Returns their number. */
 export async function expireMessages(store: Store, now: number, limit: number): Promise<number> {
   const results = await store.write(
     expire.map((step) => step({ now, limit })),

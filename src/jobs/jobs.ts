@@ -15,7 +15,7 @@ import { createQuestionPruner, createRequestLogPruner } from "../../db/retention
 import type { Store } from "../../db/store.ts";
 import type { Clock } from "../clock.ts";
 import { LIMITS, RATES } from "../limits.ts";
-import { PUSH } from "../notification-limits.ts";
+import { NOTIFICATION_LIMITS } from "../notification-limits.ts";
 import type { Inbox } from "../services/inbox.ts";
 import { OPEN_PAGES } from "../services/open-pages.ts";
 import type { Questions } from "../services/questions.ts";
@@ -109,7 +109,7 @@ export function createJobs(deps: JobDeps): Job[] {
     removal("expire pushes", 10, expireDeliveries),
     removal("expire webhook messages", 10, expireMessages),
     removal("forget open pages", 30, forgetOpenPages, OPEN_PAGES.lease),
-    removal("prune push records", 60, pruneDeliveryRecords, PUSH.record_days * DAY),
+    removal("prune push records", 60, pruneDeliveryRecords, NOTIFICATION_LIMITS.record_days * DAY),
     steps("prune events", 30, deps.pruneEvents),
   ];
 }

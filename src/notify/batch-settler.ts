@@ -1,13 +1,12 @@
 /** Settles many accepted deliveries in one batch. */
 
-import type { AcceptedDelivery } from "../../db/notify/accepted.ts";
-import { settleAccepted } from "../../db/notify/accepted.ts";
+import { type AcceptedDelivery, settleAccepted } from "../../db/notify/accepted.ts";
 import type { Statement } from "../../db/store.ts";
 import { ServiceError } from "../errors.ts";
 
 interface Accepted {
   readonly row: AcceptedDelivery;
-  /** Further statements of its batch, by the time (epoch seconds); equal ones are done once. */
+  /** Further statements for its batch at a time in epoch seconds. Equal ones are written once. */
   readonly others: (now: number) => readonly Statement[];
   /** The end of its lease, by {@link Clock.elapsed}. */
   readonly until: number;
@@ -20,7 +19,7 @@ interface BatchSettlerOptions {
   readonly beat: () => Promise<void>;
   /** Writes a batch, trying again until a moment of {@link Clock.elapsed}. */
   readonly write: (statements: readonly Statement[], until: number) => Promise<unknown>;
-  /** Some were not settled: their leases run out, and they are sent once more. */
+  /** Called when some were not settled: their leases run out, and they are sent once more. */
   readonly failed: (error: unknown) => void;
 }
 
@@ -30,8 +29,9 @@ interface Gathering {
 }
 
 /**
- * Returns a function that adds one accepted delivery to the next batch, of `most` deliveries at most.
- * A batch that the store refuses is split, so that one bad delivery does not hold up the others.
+ * Returns a function that adds an accepted delivery to the next batch. It resolves after the write was
+ * tried, and never rejects. A batch that the store refuses is split, so that one bad delivery does not
+ * hold up the others.
  */
 export function createBatchSettler({ most, beat, write, failed }: BatchSettlerOptions) {
   let gathering: Gathering | undefined;
@@ -43,7 +43,6 @@ export function createBatchSettler({ most, beat, write, failed }: BatchSettlerOp
     const others = distinct(accepted.flatMap((one) => one.others(now)));
     await write([...settleAccepted(rows, now), ...others], until).catch(async (error: unknown) => {
       if (accepted.length === 1 || error instanceof ServiceError) return failed(error);
-      // One that cannot be settled must not hold up the others.
       const middle = accepted.length >> 1;
       const halves = [accepted.slice(0, middle), accepted.slice(middle)];
       await Promise.all(halves.map(settle));
@@ -59,7 +58,6 @@ export function createBatchSettler({ most, beat, write, failed }: BatchSettlerOp
     return { accepted, written };
   };
 
-  /** Adds one delivery to the batch; resolves after the write was tried, and never rejects. */
   return async (one: Accepted): Promise<void> => {
     gathering ??= gather();
     const { accepted, written } = gathering;
@@ -69,7 +67,7 @@ export function createBatchSettler({ most, beat, write, failed }: BatchSettlerOp
   };
 }
 
-/** Most deliveries of one channel have the same further statements. */
+/** Most deliveries to one channel have the same further statements. */
 function distinct(statements: readonly Statement[]): Statement[] {
   const seen = new Map(statements.map((one) => [JSON.stringify([one.sql, one.args]), one]));
   return [...seen.values()];

@@ -1,8 +1,6 @@
 /**
- * The port of a channel: one way to reach a person, such as a push service. The rest of
- * `src/notify` and `db/notify` knows no channel by name. To add one: a folder under `channels/`
- * with an object of this type, its line in `channels/registry.ts`, and what registers its targets;
- * docs/architecture.md has all steps.
+ * The port of a channel: one way to reach a person. The rest of `src/notify` and `db/notify` knows no
+ * channel by name. To add one, see "Add a notification channel" in docs/architecture.md.
  */
 
 import type { Clock } from "../clock.ts";
@@ -16,15 +14,15 @@ import type { Signer } from "../signer.ts";
 import type { HostSlots } from "./host-slots.ts";
 import type { Notification } from "./notification.ts";
 
-/** `Request` and `Answer` are opaque outside of the channel. */
+/** A channel. `Request` and `Answer` are opaque outside of it. */
 export interface Channel<Request = unknown, Answer = unknown> {
   readonly name: string;
   /**
-   * All lanes it may have, configured or not. Names are unique across channels, since a queued
-   * delivery names only its lane. Each lane sends, pauses and stops independently.
+   * All lanes it may have, configured or not. Each lane sends, pauses and stops independently. A queued
+   * delivery names only its lane, so names are unique across channels.
    */
   readonly lanes: readonly string[];
-  /** Whether it can deliver this kind. If not, none is planned and `render` returns null. */
+  /** Whether it delivers this kind. If not, none is planned and `render` returns null. */
   supports(kind: NotificationKind): boolean;
   /**
    * Set if a `silent` notification cannot clear its alerts. When a question or task ends, a
@@ -32,23 +30,15 @@ export interface Channel<Request = unknown, Answer = unknown> {
    * service is known to support it.
    */
   readonly replaces?: "always" | "if_known";
-  /**
-   * Makes the target of a channel that an account adds (docs/interface.md §19.2.2), or says which
-   * fields are wrong; pure.
-   */
+  /** Makes the target of a channel that an account adds (§19.2.2), or says which fields are wrong. Pure. */
   register?(input: TargetInput, config: Config): NewTarget | { readonly fields: FieldReasons };
   /** Why the configuration turns it off, for the operator; null if it is on. */
   whyOff?(config: Config): string | null;
-  /**
-   * The request to send; null if this address does not get this notification. Pure; its size is
-   * bounded.
-   */
+  /** The request to send, of bounded size; null if this address does not get this notification. Pure. */
   render(notification: Notification, destination: Destination): Request | null;
   /** What the answer asks for. Pure. */
   classify(answer: Answer, attempt: Attempt): Verdict;
-  /**
-   * Connections of the lanes that are configured. Throws a ConfigError if a value cannot be used.
-   */
+  /** Connects the lanes that are configured. Throws a ConfigError if a value cannot be used. */
   connect(
     config: Config,
     clock: Clock,
@@ -56,9 +46,7 @@ export interface Channel<Request = unknown, Answer = unknown> {
   ): Promise<readonly Connection<Request, Answer>[]>;
 }
 
-/**
- * How to reach a channel, as the client gave it: `url` or `subscription`, depending on its type.
- */
+/** What the client gave to reach a channel: `url` or `subscription`, depending on its type. */
 export interface TargetInput {
   readonly url: string | null;
   readonly token: string | null;
@@ -73,14 +61,13 @@ export interface NewTarget {
   /** The URL that requests are sent to. */
   readonly url: string;
   /**
-   * True: the URL belongs to one browser. It can be registered once on the whole server, its
-   * channel belongs to the sign-in that registered it, and its host is known, so the network is not
-   * checked.
+   * True: the URL belongs to one browser. It can be registered once on the whole server, and its channel
+   * belongs to the sign-in that registered it. Its host is known, so the network is not checked.
    */
   readonly exclusive: boolean;
 }
 
-/** Makes the ticket by which a channel can answer a question (docs/interface.md 19.7). */
+/** Makes the ticket by which a channel can answer a question (§19.7). */
 export type TicketOf = (of: {
   readonly question_id: string;
   readonly channel_id: string;
@@ -88,7 +75,7 @@ export type TicketOf = (of: {
 
 /** Values that all processes on a store share. */
 export interface Shared {
-  /** The secret of this name; stores `fresh` if there is none. */
+  /** The secret of this name. Stores `fresh` if there is none. */
   secretOf(name: string, fresh: string): Promise<string>;
   readonly signer: Signer;
 }
@@ -102,66 +89,61 @@ export interface Network {
   readonly slots: HostSlots;
 }
 
-/** What a request comes from. */
+/** Where a request comes from. */
 export interface RequestOrigin {
   /** Id of the account. */
   readonly owner: string;
   /**
-   * The test of a channel: it waits for a connection somewhat longer, before what is queued, and does not mind that
-   * the host has not answered lately.
+   * True for the test of a channel: it goes before what is queued, waits somewhat longer for a
+   * connection, and is tried even if the host has not answered lately.
    */
   readonly is_test: boolean;
 }
 
-/** One configured lane, which sends requests to its push service. */
+/** One configured lane, which sends requests to its service. */
 export interface Connection<Request = unknown, Answer = unknown> {
   readonly lane: string;
-  /** Requests under way at once, at most; by default what `PUSH.in_flight` leaves to a lane. */
+  /** Requests under way at once, at most; by default what the pool of request-pool.ts leaves to a lane. */
   readonly in_flight?: number;
-  /** The same of a connection that does not use Bun's HTTP client, and has no part in `PUSH.in_flight`. */
+  /** Requests under way at once of a lane that does not use Bun's HTTP client, and so has no part in that pool. */
   readonly own_sockets?: number;
-  /**
-   * Requests that an account may have under way for each one that it leaves to others; by default
-   * `PUSH.account_share`.
-   */
+  /** As `ACCOUNT_SHARE` of account-turns.ts, which is the default. */
   readonly account_share?: number;
   /** Called once, after the store opens and before any other method. */
   prepare?(shared: Shared): Promise<void>;
-  /** Public key with which clients subscribe at their push service; call after `prepare`. */
+  /** Public key with which browsers subscribe. Called after `prepare`. */
   clientKey?(): string;
   /**
-   * Makes one request. Never throws, and ends within `PUSH.time_limit`, after the wait for a connection to its
-   * host.
+   * Makes one request. Never throws. Ends within `TIME_LIMIT` of requests.ts, after the wait for a
+   * connection to its host.
    */
   send(request: Request, origin: RequestOrigin): Promise<Answer>;
   /** Aborts the requests under way: their `send` resolves at once. */
   abort(): void;
 }
 
-/** Where a notification is sent, and what is known there of its subject. */
+/** Where a notification is sent, and what the person has seen there of its subject. */
 export interface Destination {
-  /** As it was registered; its form is the channel's own. A secret: never logged. */
+  /** In a form that the channel defines. A secret: never logged. */
   readonly address: string;
   /** UUID, the same in all attempts of a delivery. */
   readonly delivery_id: string;
-  /** Address of the web page, without a slash at the end; null where it is not known. */
+  /** Address of the web page, without a slash at the end; null if it is not known. */
   readonly base_url: string | null;
-  /** A credential for this question alone (docs/interface.md 19.7); null if there is none. */
+  /** A credential for this one question (§19.7); null if there is none. */
   readonly ticket: string | null;
-  /**
-   * Whether an alert of its question is known to have been shown there; null for other subjects.
-   */
+  /** Whether an alert of its question is known to have been shown there; null for other subjects. */
   readonly shown: boolean | null;
-  /** Pending questions of the account; null where it is not known. */
+  /** Pending questions of the account; null if not known. */
   readonly badge: number | null;
 }
 
-/** What `classify` needs to know of the attempt that got an answer. */
+/** The attempt that got an answer. */
 export interface Attempt {
   readonly kind: NotificationKind;
   /** Attempts so far, this one included. */
   readonly attempts: number;
-  /** True: this is the repetition that a verdict `resend` asked for. */
+  /** True for the repetition that a verdict `resend` asked for. */
   readonly resent: boolean;
 }
 
@@ -172,30 +154,27 @@ export interface Delay {
 }
 
 /**
- * What an answer asks for (docs/interface.md §14.7). `reason` is what is counted and recorded: a
- * short word of the service or of the connection, without content; `ok` for what was accepted.
+ * What an answer asks for (§14.7). `reason` is counted and recorded: a short word of the service or of
+ * the connection, without content; `ok` for what was accepted. `replaces` of `finish`: whether the
+ * service replaces this alert by the next one about its subject.
  */
-export type Verdict = {
-  readonly reason: string;
-} /** `replaces`: whether the service replaces this alert by the next one of its subject. */ & (
+export type Verdict = { readonly reason: string } & (
   | { readonly do: "finish"; readonly replaces?: boolean }
   /** The service does not know the address; `since`: epoch seconds, null if it did not say. */
   | { readonly do: "forget_target"; readonly since: number | null; readonly delay: Delay }
-  /**
-   * Refused for good. `fault`: true if the configuration is wrong rather than this notification.
-   */
+  /** Refused for good. `fault`: the configuration is wrong rather than this notification. */
   | { readonly do: "drop"; readonly fault: boolean }
-  /** It may have arrived, and must not arrive twice. */
+  /** It may have arrived and must not arrive twice. */
   | { readonly do: "give_up" }
-  /** Repeat at once, in the same attempt; if the repetition asks for it too, the lane pauses. */
+  /** Repeat at once, in the same attempt. If the repetition asks for it again, the lane pauses. */
   | { readonly do: "resend" }
   /** Send nothing in this lane until a restart. */
   | { readonly do: "stop_lane" }
-  /** `base`: seconds of back-off that grow with each pause; 0: exactly `least`. */
+  /** `base`: seconds of back-off that grow with each pause; 0 for exactly `least`. */
   | { readonly do: "pause_lane"; readonly least: number; readonly base: number }
   /** Send nothing to this address for `least` seconds, and longer each time. */
   | { readonly do: "hold_target"; readonly least: number }
-  /** `unclear`: it may have arrived. `tried`: false when no request was made. */
+  /** `unclear`: it may have arrived. `tried`: false if no request was made. */
   | {
       readonly do: "again";
       readonly delay: Delay;
@@ -204,10 +183,20 @@ export type Verdict = {
     }
 );
 
-/**
- * Exponential back-off: `base` for the first time (`times` = 1), doubling each time, at most
- * `most`.
- */
+/** Seconds of the first back-off after a lost connection, and of the longest. */
+export const LOST_BACKOFF = 1;
+export const LOST_BACKOFF_MOST = 60;
+
+/** Exponential back-off: `base` for the first time (`times` = 1), doubling each time, at most `most`. */
 export function grown(base: number, times: number, most: number): number {
   return Math.min(most, base * 2 ** Math.min(times - 1, 30));
 }
+
+/** The verdict on a delivery that was not sent because its host is busy; `wait`: seconds. */
+export const busyHost = (wait: number): Verdict => ({
+  do: "again",
+  reason: "busy",
+  delay: { least: wait, spread: 5 },
+  unclear: false,
+  tried: false,
+});

@@ -1,4 +1,4 @@
-/** Claims what is due in one lane by lease, so that each account has its share (docs/interface.md §14.4.1). */
+/** Claims what is due in one lane by lease, so that each account has its share (§14.4.1). */
 
 import {
   type ClaimedDelivery,
@@ -16,19 +16,31 @@ import { IN_BACKGROUND, type Store } from "../../db/store.ts";
 import type { Clock } from "../clock.ts";
 import type { Ids } from "../ids.ts";
 import type { NotificationKind } from "../model/notification.ts";
-import { PUSH, PUSH_BATCH } from "../notification-limits.ts";
 import { createAccountTurns } from "./account-turns.ts";
 import { createDueTimes } from "./due-times.ts";
-import type { Release } from "./host-slots.ts";
-import { createLeaseWatch } from "./leases.ts";
+import { createLeaseWatch, LEASE } from "./leases.ts";
 import type { LaneSlots } from "./request-pool.ts";
-import type { createRetryUntil } from "./retry-until.ts";
+import { TIME_LIMIT } from "./requests.ts";
+import type { Release } from "./under-way.ts";
+import type { WorkerLoop } from "./worker-loop.ts";
+
+/** Seconds within which outcomes are gathered for one write, and between two reads of accounts. */
+export const BEAT = 0.01;
+/**
+ * Deliveries that one claim takes, by the kind of store. The SQL of a file runs on the event loop,
+ * where requests wait for it; a libSQL server is asked less often for the same work.
+ */
+const CLAIMED = { embedded: 25, server: 100 };
+/** Deliveries of each urgency that a claim considers: those that have been due for longest. */
+const WINDOW = 100;
+/** Claims by age in a row, while more is due, before one goes through the accounts. */
+export const CLAIMS_BY_AGE = 2;
 
 /** What the deliveries of one claim have in common. */
 export interface Claim {
   /** Pending questions by the id of their task. */
   readonly pending: ReadonlyMap<string, number>;
-  /** The end of the lease, in seconds of {@link Clock.elapsed}. */
+  /** The end of the lease, by {@link Clock.elapsed}. */
   readonly held_until: number;
 }
 
@@ -42,21 +54,21 @@ interface ClaimsOptions {
   readonly slots: LaneSlots;
   /** Requests that an account may have under way for each one that it leaves to others. */
   readonly account_share: number;
-  readonly retryUntil: ReturnType<typeof createRetryUntil>;
+  readonly retryUntil: WorkerLoop["retryUntil"];
   /** Takes over a claimed delivery and the request that is held for it. */
   readonly launch: (claimed: ClaimedDelivery, claim: Claim, release: Release) => void;
-  /** False: the lane sends nothing now. */
+  /** False while the lane sends nothing. */
   readonly isSending: () => boolean;
 }
 
-/** What a claim found. */
-interface Found {
+interface ClaimResult {
+  /** Deliveries that were claimed. */
   readonly count: number;
   /** When the next of the rest is due, in epoch seconds; undefined if not known. */
   readonly due: number | undefined;
 }
 
-const NOTHING: Found = { count: 0, due: undefined };
+const NOTHING: ClaimResult = { count: 0, due: undefined };
 
 /** Kinds that say how many questions of the task are pending. */
 const ACTIVITIES: readonly NotificationKind[] = ["start", "update", "end"];
@@ -69,12 +81,14 @@ export function createClaims(options: ClaimsOptions) {
   const { store, clock, timers, ids, lane, slots, account_share, retryUntil, launch, isSending } =
     options;
   const next_due = nextDue({ lane });
-  const most = PUSH_BATCH[store.kind].claim;
-  const leases = createLeaseWatch(clock);
-  /** Leases that are over, as of the last look at them, and when the next look is due. */
+  const most = CLAIMED[store.kind];
+  // Only its leases show what a killed process had claimed.
+  const lookAtLeases = createLeaseWatch(clock, (limit) =>
+    store.read(leasesOf({ lane, now: clock.now(), limit })),
+  );
+  /** Leases that are over and may have rows left. */
   let lapsed: readonly string[] = [];
-  let next_look = clock.elapsed();
-  /** Claims in a row that left more that is due. */
+  /** Claims in a row after which more was due. */
   let behind = 0;
   const correctDueTimes = createDueTimes({
     store,
@@ -84,44 +98,38 @@ export function createClaims(options: ClaimsOptions) {
   });
 
   const pause = async () => {
-    if (isSending()) await new Promise<void>((next) => void timers.after(PUSH.beat, next));
+    if (isSending()) await new Promise<void>((next) => void timers.after(BEAT, next));
   };
   const turns = createAccountTurns({ store, clock, lane, share: account_share, pause });
 
-  /** Only its leases show what a killed process had claimed. */
-  const lookAtLeases = async () => {
-    const rows = await store.read(leasesOf({ lane, now: clock.now(), limit: PUSH.leases }));
-    // The moment after the read: a lease must not seem older than it is.
-    next_look = clock.elapsed() + PUSH.poll_every;
-    lapsed = leases.lapsed(rows.map(([lease]) => lease));
-  };
-
-  /** Claims a row for each of `held` at most. `room`: the requests that may begin now, these included. */
+  /**
+   * Claims at most one row for each of `held`. `room`: requests that may begin now, these included.
+   */
   const claimFor = async (
     held: Release[],
     room: number,
     accounts: readonly string[] | undefined,
-  ): Promise<Found> => {
+  ): Promise<ClaimResult> => {
     const limit = held.length;
     const lease = ids.unique();
     const now = clock.now();
     const from = clock.elapsed();
-    const window = accounts ? limit : PUSH.claim_window;
-    const moment = { lease, lane, now, until: now + PUSH.lease };
+    const window = accounts ? limit : WINDOW;
+    const moment = { lease, lane, now, until: now + LEASE };
     const share = { limit, window, room, share: account_share, busy: turns.busy() };
     const rows = claimedDeliveries(moment);
     const claiming = accounts
       ? claimOfAccounts({ ...moment, ...share, accounts: JSON.stringify(accounts) })
       : claimDue({ ...moment, ...share, lapsed: JSON.stringify(lapsed) });
-    // One batch: a read of its own would cost a libSQL server a round trip more, and a file the
-    // pages that its reading connection forgets with each commit.
+    // One batch: a separate read would cost a round trip more on a libSQL server, and on a file the
+    // cached pages, which its reading connection forgets with each commit.
     const batch = [claiming, stampActivities(moment), rows, next_due];
     const written = await store.write(batch, IN_BACKGROUND).catch((error: unknown) => ({ error }));
     // Reads end early enough that the lease lasts for a request and its repetition.
-    const held_until = from + PUSH.lease;
-    const read_until = held_until - 2 * PUSH.time_limit;
-    // A start whose lease runs out is never sent, so the rows are looked for also when nobody knows
-    // whether they were claimed.
+    const held_until = from + LEASE;
+    const read_until = held_until - 2 * TIME_LIMIT;
+    // A start whose lease runs out is never sent. So the rows are also read when the outcome of the
+    // write is unknown.
     const claimed =
       "error" in written
         ? await retryUntil(() => store.read(rows), from)
@@ -140,8 +148,8 @@ export function createClaims(options: ClaimsOptions) {
     return { count: claimed.length, due };
   };
 
-  /** Claims what is due, of `accounts` alone if they are given, and launches it. */
-  const claim = async (accounts?: readonly string[]): Promise<Found> => {
+  /** Claims and launches what is due, only of `accounts` if they are given. */
+  const claim = async (accounts?: readonly string[]): Promise<ClaimResult> => {
     const room = slots.room();
     const held = slots.take(most);
     if (held.length === 0) return NOTHING;
@@ -150,11 +158,11 @@ export function createClaims(options: ClaimsOptions) {
     });
   };
 
-  /** Claims in turns of accounts, behind what accounts have due that have their share under way. */
-  const claimInTurns = async (): Promise<Found> => {
+  /** Claims in turns of accounts, to get past deliveries of accounts whose share is under way. */
+  const claimInTurns = async (): Promise<ClaimResult> => {
     for await (const accounts of turns.round(slots.room, most)) {
-      const found = await claim(accounts);
-      if (found.count > 0) return found;
+      const result = await claim(accounts);
+      if (result.count > 0) return result;
       if (!isSending() || slots.room() === 0) break;
     }
     return NOTHING;
@@ -162,30 +170,32 @@ export function createClaims(options: ClaimsOptions) {
 
   return {
     /**
-     * Claims and launches what is due. `known`: when the first delivery is due, as of the last claim. Gives how many
-     * were claimed, and when the next is due, in epoch seconds; infinity if nothing is queued.
+     * Claims and launches what is due. `known`: when the first delivery is due, as of the last claim.
+     * Returns how many were claimed, and when the next is due in epoch seconds: infinity if nothing is
+     * queued.
      */
     async next(known: number | undefined): Promise<{ count: number; due: number }> {
       // What the last claim found due still is. A later time may be outdated by a change since.
       const is_due = known !== undefined && known <= clock.now();
       // Together: the reads of one turn share a round trip to a libSQL server.
-      const [due] = await Promise.all([
+      const [due, over] = await Promise.all([
         is_due ? known : store.read(next_due).then(dueOf),
-        clock.elapsed() >= next_look ? lookAtLeases() : undefined,
+        lookAtLeases(),
         correctDueTimes(),
       ]);
+      lapsed = over ?? lapsed;
       const now = clock.now();
       const idle = due > now && lapsed.length === 0;
-      // What is due next may be behind thousands of one account, however fast they go.
-      const is_turn = due <= now && behind >= PUSH.claims_by_age;
-      let found = is_turn ? await claimInTurns() : NOTHING;
+      // What is due next may stand behind thousands of deliveries of one account.
+      const is_turn = due <= now && behind >= CLAIMS_BY_AGE;
+      let result = is_turn ? await claimInTurns() : NOTHING;
       if (is_turn) behind = 0;
-      if (found.count === 0 && !idle) {
-        found = await claim();
-        behind = found.due !== undefined && found.due <= now ? behind + 1 : 0;
+      if (result.count === 0 && !idle) {
+        result = await claim();
+        behind = result.due !== undefined && result.due <= now ? behind + 1 : 0;
       }
-      if (found.count === 0 && due <= now && !is_turn) found = await claimInTurns();
-      return { count: found.count, due: found.count === 0 ? due : (found.due ?? now + 1) };
+      if (result.count === 0 && due <= now && !is_turn) result = await claimInTurns();
+      return { count: result.count, due: result.count === 0 ? due : (result.due ?? now + 1) };
     },
   };
 }

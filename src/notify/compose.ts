@@ -1,9 +1,9 @@
-/** Makes notifications from the current state; pure (docs/interface.md §14.3). */
+/** Makes notifications from the current state (§14.3); pure. */
 
 import type { Question } from "../model/question.ts";
 import type { Task } from "../model/task.ts";
 import { isBlank } from "../model/text.ts";
-import { PUSH } from "../notification-limits.ts";
+import { NOTIFICATION_LIMITS } from "../notification-limits.ts";
 import { bytesOf, cut } from "./cut.ts";
 import type { Activity, Alert, Ended, Silent, Test } from "./notification.ts";
 import { isAlerting } from "./plan.ts";
@@ -47,8 +47,8 @@ export function composeQuestion(question: Question, key: Agent, { full }: Conten
 }
 
 /**
- * The answers that a ticket may give to a request for permission: those that its notification
- * offers; with generic content (`full`: false), only the one that permits nothing.
+ * The answers that a ticket may give to a request for permission: those that its notification offers.
+ * With generic content (`full`: false), only the one that permits nothing.
  */
 export function answersByTicket(question: Question, full: boolean): readonly string[] {
   const deny = question.options.slice(1, 2);
@@ -56,17 +56,14 @@ export function answersByTicket(question: Question, full: boolean): readonly str
 }
 
 /**
- * Characters that may hide a part of a prompt or reorder it, depending on the system that shows it:
- * runs of white space, tabs, combining marks, the mark that stands for longer runs, and
- * right-to-left letters (the blocks that UAX #9 reserves for them).
+ * Characters that may hide or reorder a part of a prompt, depending on the system that shows it: runs of
+ * white space, tabs, combining marks, the mark that stands for longer runs, and right-to-left letters
+ * (the blocks that UAX #9 reserves for them).
  */
 const UNSURE =
   /\s{9}|\t|\p{M}{4}|\u27e8|[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 
-/**
- * The answers that a notification offers. A request for permission can be permitted only where all
- * of it is shown.
- */
+/** The answers that a notification offers. A request can be permitted only where all of it is shown. */
 function answersTo({
   action,
   options,
@@ -74,35 +71,37 @@ function answersTo({
 }: Question): Pick<NonNullable<Alert["actions"]>, "options" | "shows"> {
   if (action === undefined) return { options };
   const [allow = "", deny = ""] = options;
-  // Whoever made the prompt recorded whether it is whole; without a record it counts as cut.
+  // Without a record that the prompt is whole, it counts as cut.
   const fits =
     action.prompt_is_whole === true &&
-    [...prompt].length <= PUSH.action_characters &&
-    prompt.split("\n").length <= PUSH.action_lines &&
+    [...prompt].length <= NOTIFICATION_LIMITS.action_characters &&
+    prompt.split("\n").length <= NOTIFICATION_LIMITS.action_lines &&
     !UNSURE.test(prompt);
   const shows = fits ? "whole" : "part";
   return { options: shows === "whole" ? [allow, deny] : [deny], shows };
 }
 
 /**
- * The body of a question: prompt, fallback and the first lines of the context, in this order, so
- * that shortening drops the context first. For a request for permission, the prompt alone: the
- * agent's own words below it could pass for a part of it.
+ * The body of a question: prompt, fallback and the first lines of the context, in this order, so that
+ * shortening drops the context first. For a request for permission, the prompt alone: the agent's words
+ * below it could pass for a part of it.
  */
 function askedIn({ prompt, fallback, context, action }: Question): string {
   if (action !== undefined) return prompt;
   const otherwise =
-    fallback === undefined ? [] : [`Otherwise: ${shorten(fallback, PUSH.fallback_bytes)}`];
+    fallback === undefined
+      ? []
+      : [`Otherwise: ${shorten(fallback, NOTIFICATION_LIMITS.fallback_bytes)}`];
   return [prompt, ...otherwise, ...firstLines(context ?? "")].join("\n");
 }
 
-/** The first lines that are not blank, without code fences; `…` if there are more. */
+/** The first lines that are neither blank nor a code fence, and `…` if there are more. */
 function firstLines(context: string): string[] {
   const lines = context.split("\n").filter((line) => !isBlank(line) && !/^\s*(```|~~~)/.test(line));
-  const first = lines.slice(0, PUSH.context_lines).join("\n");
+  const first = lines.slice(0, NOTIFICATION_LIMITS.context_lines).join("\n");
   if (first === "") return [];
-  const more = lines.length > PUSH.context_lines ? "\n…" : "";
-  return [shorten(first + more, PUSH.context_bytes)];
+  const more = lines.length > NOTIFICATION_LIMITS.context_lines ? "\n…" : "";
+  return [shorten(first + more, NOTIFICATION_LIMITS.context_bytes)];
 }
 
 const shorten = (text: string, bytes: number): string =>
@@ -110,9 +109,7 @@ const shorten = (text: string, bytes: number): string =>
 
 const ENDED = { answered: "Answered", expired: "Expired", cancelled: "Cancelled", pending: "" };
 
-/**
- * Says how a question ended. `subject`: its id; `question` is null if it was deleted with its key.
- */
+/** Says how a question ended. `subject`: its id; `question` is null if it was deleted with its key. */
 export function composeEndedQuestion(
   subject: string,
   question: Question | null,
@@ -125,7 +122,7 @@ export function composeEndedQuestion(
   return { kind: "ended", about: "question", subject, title, body, expires_at };
 }
 
-/** Says that a task was deleted or has expired. Its title is gone with it. */
+/** Says that a task was deleted or has expired. Its title is gone by then. */
 export function composeEndedTask(
   subject: string,
   key: Agent | null,
@@ -171,7 +168,7 @@ export function composeTask(
   };
 }
 
-/** The status note if it changed or nothing says more, else what happened. */
+/** The status note if it changed or if there is nothing else to say; otherwise what happened. */
 function newsOf(task: Task, changes: readonly string[], full: boolean): string {
   const { status, status_note, progress } = task;
   if (full && status_note !== null && changes.includes("status_note")) return status_note;
@@ -186,28 +183,25 @@ const signature = (label: string, host: string | null): string =>
 
 interface Change {
   readonly key_id: string | null;
-  /** At most `PUSH.clear_ids`. */
+  /** At most `clear_ids`. */
   readonly clear: readonly string[];
   readonly expires_at: number;
   readonly now: number;
 }
 
-/**
- * Ends after `PUSH.silent_life`: a `clear` is retried for longer than one attempt may take to
- * arrive.
- */
+/** One attempt expires after `silent_life`, although a `clear` is retried for longer. */
 export function composeSilent({ key_id, clear, expires_at, now }: Change): Silent {
   return {
     kind: "silent",
     key_id,
     clear,
-    expires_at: Math.min(expires_at, now + PUSH.silent_life),
+    expires_at: Math.min(expires_at, now + NOTIFICATION_LIMITS.silent_life),
   };
 }
 
 interface ActivityNews {
   readonly kind: Activity["kind"];
-  /** Null: the task is gone, and its live activity is removed at once. */
+  /** Null if the task is gone: its live activity is then removed at once. */
   readonly task: Task | null;
   readonly task_id: string;
   readonly key_id: string | null;
@@ -240,7 +234,8 @@ export function composeActivity(news: ActivityNews, { full }: ContentOptions): A
     body: HAPPENED[task?.status ?? "cancelled"],
     urgency: active ? "active" : "passive",
     timestamp,
-    dismiss_at: kind === "end" ? Math.floor(now) + (finished ? PUSH.dismissal : -1) : null,
-    expires_at: Math.floor(now) + PUSH.activity_life,
+    dismiss_at:
+      kind === "end" ? Math.floor(now) + (finished ? NOTIFICATION_LIMITS.dismissal : -1) : null,
+    expires_at: Math.floor(now) + NOTIFICATION_LIMITS.activity_life,
   };
 }

@@ -1,4 +1,4 @@
-/** Cuts texts to a size in bytes of JSON. */
+/** Measures and cuts texts in bytes of JSON. */
 
 /** Bytes of a value as JSON in UTF-8. */
 export const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));

@@ -1,29 +1,25 @@
 /**
- * Hosts that have not answered lately, in the memory of this process: each is tried by one request of an account at a
- * time, and by one of all accounts once it has left two of them without an answer. What one account sends can thus
- * not keep others from a host.
+ * Remembers hosts that have not answered lately, in the memory of this process. Each account tries such
+ * a host by one request at a time; once two accounts had no answer, all accounts together do. So one
+ * account's requests cannot keep others from a host.
  */
 
 import type { Clock } from "../clock.ts";
-import { PUSH } from "../notification-limits.ts";
-import { grown } from "./channel.ts";
+import { grown, LOST_BACKOFF, LOST_BACKOFF_MOST } from "./channel.ts";
 
 interface Fault {
   readonly times: number;
   /** By {@link Clock.elapsed}. */
   readonly until: number;
   readonly probing: boolean;
-  /** The only account that had no answer; null: there are several. */
+  /** The only account that had no answer; null if there are several. */
   readonly only: string | null;
 }
 
-/** Hosts remembered, at most, of all accounts and of single ones; the oldest is dropped. */
+/** Hosts remembered at most, and at most so many by account; the oldest is dropped. */
 const REMEMBERED = 10_000;
 
-/**
- * Keeps the hosts that failed and how long to wait for each. The wait grows with each failure in a
- * row.
- */
+/** Keeps how long to wait for each host that failed. The wait grows with each failure in a row. */
 export function createHostFaults(clock: Pick<Clock, "elapsed">) {
   const of_all = new Map<string, Fault>();
   const of_account = new Map<string, Fault>();
@@ -38,14 +34,14 @@ export function createHostFaults(clock: Pick<Clock, "elapsed">) {
   const fail = (faults: Map<string, Fault>, name: string, owner: string) => {
     const before = faults.get(name);
     const times = (before?.times ?? 0) + 1;
-    const until = clock.elapsed() + grown(PUSH.lost_backoff, times, PUSH.lost_backoff_most);
+    const until = clock.elapsed() + grown(LOST_BACKOFF, times, LOST_BACKOFF_MOST);
     const only = before === undefined || before.only === owner ? owner : null;
     note(faults, name, { times, until, probing: false, only });
   };
 
   return {
     /**
-     * Seconds until a request of the account to the host may be tried. At 0 the caller may try, and must report
+     * Seconds until the account may try a request to the host. At 0 the caller may try, and must report
      * the outcome by `answered` or `failed`.
      */
     wait(host: string, owner: string): number {

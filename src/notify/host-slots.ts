@@ -1,19 +1,17 @@
 /**
- * Limits the connections to hosts that users name: a few per host (name and port), in turns of accounts, so that
- * neither a host that hangs nor an account with much to send holds up others (docs/interface.md 19.4.6).
+ * Limits the connections to hosts that users name: a few per host (name and port), in turns of
+ * accounts, so that neither a host that hangs nor an account with much to send holds up others (§19.4.6).
  */
 
-import { WEBHOOK } from "../notification-limits.ts";
+import { WEBHOOK_LIMITS } from "../notification-limits.ts";
+import type { RequestOrigin } from "./channel.ts";
+import { addTo, once, type Release } from "./under-way.ts";
 
-/** Ends the use of a connection or request; harmless when called again. */
-export type Release = () => void;
+/** Requests of one process that wait for a connection to one host, tests not counted. */
+const WAITING_PER_HOST = 44;
 
 /** Who waits for a connection, and until when. */
-export interface ConnectionWait {
-  /** Id of the account. */
-  readonly owner: string;
-  /** The test of a channel. */
-  readonly is_test: boolean;
+interface ConnectionWait extends RequestOrigin {
   readonly until: AbortSignal;
 }
 
@@ -30,43 +28,39 @@ interface Host {
   readonly held: Map<string, number>;
   /** Owners of tests that are under way. */
   readonly tests: Set<string>;
-  /** Who waits, by owner in the order of their turns; tests come first. */
+  /** Waiters by owner, in the order of the owners' turns. Tests come first. */
   readonly line: Map<string, readonly Waiter[]>;
-  /** Waiters that are not tests. */
+  /** Number of waiters that are not tests. */
   queued: number;
 }
 
 interface HostSlotsOptions {
   /** Connections to a host at once. */
   readonly per_host?: number;
-  /** Requests that wait for one host, tests not counted. */
   readonly waiting_per_host?: number;
 }
 
 /**
- * Whether an account that holds `own` connections may take another one of `free`. Nobody takes the last one beside
- * others of its own: however slowly a host answers one account, it has a connection for another.
+ * Whether an account that holds `own` connections may take another of the `free` ones. An account
+ * that holds one never takes the last: however slowly a host answers it, others still get through.
  */
 export const mayTake = (free: number, own: number): boolean =>
   free > 1 || (free === 1 && own === 0);
 
-/** The connections of this process. Tests use at most half of those to a host, one of each account. */
+/**
+ * The connections of this process. Tests use at most half of the connections to a host, and each
+ * account one.
+ */
 export function createHostSlots({
-  per_host = WEBHOOK.per_host,
-  waiting_per_host = WEBHOOK.waiting_per_host,
+  per_host = WEBHOOK_LIMITS.per_host,
+  waiting_per_host = WAITING_PER_HOST,
 }: HostSlotsOptions = {}) {
   const hosts = new Map<string, Host>();
 
   const hostOf = (name: string): Host => {
     const known = hosts.get(name);
     if (known) return known;
-    const host = {
-      used: 0,
-      held: new Map(),
-      tests: new Set<string>(),
-      line: new Map(),
-      queued: 0,
-    };
+    const host = { used: 0, held: new Map(), tests: new Set<string>(), line: new Map(), queued: 0 };
     hosts.set(name, host);
     return host;
   };
@@ -89,21 +83,16 @@ export function createHostSlots({
     const host = hostOf(name);
     const add = (n: 1 | -1) => {
       host.used += n;
-      const left = (host.held.get(owner) ?? 0) + n;
-      if (left > 0) host.held.set(owner, left);
-      else host.held.delete(owner);
+      addTo(host.held, owner, n);
     };
     add(1);
     if (is_test) host.tests.add(owner);
-    let held = true;
-    return () => {
-      if (!held) return;
-      held = false;
+    return once(() => {
       add(-1);
       if (is_test) host.tests.delete(owner);
       serve(name, host);
       forgetIdle(name, host);
-    };
+    });
   };
 
   const queuedOf = (host: Host, owner: string): readonly Waiter[] =>
@@ -116,7 +105,7 @@ export function createHostSlots({
     else host.line.delete(owner);
   };
 
-  /** Gives what is free to those who wait; an owner who was served goes to the end of the line. */
+  /** Gives free connections to waiters. An owner who was served goes to the end of the line. */
   const serve = (name: string, host: Host) => {
     for (const [owner, waiters] of [...host.line]) {
       if (free(name) <= 0) return;
@@ -133,8 +122,8 @@ export function createHostSlots({
   };
 
   /**
-   * Makes room in a full line for another waiter of `owner`, at the cost of whoever has most waiters there; false if
-   * that is nobody else.
+   * Makes room in a full line for another waiter of `owner`, by giving up one of the owner who has the
+   * most waiters there. False if no other owner has more.
    */
   const makeRoom = (host: Host, owner: string): boolean => {
     let most = queuedOf(host, owner).length + 1;
@@ -152,24 +141,24 @@ export function createHostSlots({
   };
 
   return {
-    /** Connections that may still be made. */
+    /** Connections to a host that may still be made. */
     free,
     /** Connections of an account to a host. */
     heldBy,
-    /** Hosts that have their full number. */
+    /** Hosts to which no further connection may be made. */
     full: (): string[] => [...hosts.keys()].filter((host) => free(host) <= 0),
-    /** Null when the host has no connection for the account. */
+    /** Null if the host has no connection for the account. */
     take: (name: string, owner: string): Release | null =>
       admits(name, owner, false) ? occupy(name, owner, false) : null,
 
     /**
-     * Waits for a connection; null if there was none in time, or if too many wait for the host and no account has
-     * more waiters there than this one.
+     * Waits for a connection. Null if none was free in time, or if too many requests wait for the host
+     * and no account has more of them than this one.
      */
     async wait(name: string, { owner, is_test, until }: ConnectionWait): Promise<Release | null> {
       if (until.aborted) return null;
       const waits = hosts.get(name)?.line.has(owner) ?? false;
-      // What an owner has queued goes in its order, and a test before it.
+      // Requests of one owner keep their order; a test goes before them.
       if ((is_test || !waits) && admits(name, owner, is_test)) {
         return occupy(name, owner, is_test);
       }

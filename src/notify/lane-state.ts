@@ -1,13 +1,12 @@
-/**
- * Whether a lane sends: it is open, paused for a while, or stopped until a restart
- * (docs/interface.md §14.7).
- */
+/** The state of a lane: open, paused for a while, or stopped until a restart (§14.7). */
 
 import type { Cancel, Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { LaneHealth } from "../model/notification.ts";
-import { PUSH } from "../notification-limits.ts";
 import { type Delay, grown } from "./channel.ts";
+
+/** A pause of a lane grows up to this multiple of its first length. */
+const PAUSE_GROWTH = 60;
 
 interface LaneStateOptions {
   readonly clock: Clock;
@@ -40,18 +39,18 @@ export function createLaneState({ clock, log, named, secondsOf, resumed }: LaneS
       if (health.state === "stopped") return;
       resume?.();
       become("stopped", reason);
-      log.error("push lane stopped", { ...named, reason });
+      log.error("lane stopped", { ...named, reason });
     },
 
     /**
-     * Pauses an open lane for `least` seconds plus a random part: up to `base` seconds at first,
-     * growing with each pause; 0: none.
+     * Pauses an open lane for `least` seconds plus a random part: up to `base` seconds at first, and more
+     * with each pause; none if `base` is 0.
      */
     pause(reason: string, least: number, base: number): void {
       if (health.state !== "open") return;
-      const spread = base === 0 ? 0 : grown(base, ++pauses, base * PUSH.pause_growth);
+      const spread = base === 0 ? 0 : grown(base, ++pauses, base * PAUSE_GROWTH);
       become("paused", reason);
-      log.warn("push lane paused", { ...named, reason });
+      log.warn("lane paused", { ...named, reason });
       resume = clock.after(Math.max(0.001, secondsOf({ least, spread })), () => {
         become("open", null);
         resumed();

@@ -1,26 +1,38 @@
 /**
- * Finds the leases that have run out. A lease is over once this process has seen it unchanged for
- * its whole length by its own clock, whatever timestamps other processes wrote
- * (docs/interface.md 11.5).
+ * Finds leases that have run out. A lease is over once this process has seen it for its whole length
+ * by its own clock, whatever times other processes wrote (§11.5).
  */
 
 import type { Clock } from "../clock.ts";
-import { PUSH } from "../notification-limits.ts";
+import { POLL_EVERY } from "./worker-loop.ts";
 
-/** `seconds`: how long a lease lasts. */
-export function createLeaseWatch(clock: Clock, seconds: number = PUSH.lease) {
-  /** When each was seen first, by {@link Clock.elapsed}. */
+/**
+ * Seconds until another process may send what this one claimed: longer than two requests with their
+ * time limits.
+ */
+export const LEASE = 15;
+/** Leases of one lane that are watched at once. */
+const WATCHED = 1_000;
+
+/** Reads the leases in the store, at most `limit` of them. */
+type ReadLeases = (limit: number) => Promise<readonly (readonly [lease: string])[]>;
+
+/**
+ * Returns a function that reads the leases at most once every {@link POLL_EVERY} seconds, and returns
+ * those that are over; null between two reads. Each claim has a lease of its own, so one that is seen
+ * again was neither given back nor renewed.
+ */
+export function createLeaseWatch(clock: Pick<Clock, "elapsed">, read: ReadLeases) {
+  /** When each was first seen, by {@link Clock.elapsed}. */
   let seen = new Map<string, number>();
-  return {
-    /**
-     * Given all leases that are in the store now, returns those that are over. Each claim has a
-     * lease of its own, so one that is seen again was neither given back nor renewed. Leases that
-     * are not `present` are forgotten.
-     */
-    lapsed(present: readonly string[]): string[] {
-      const now = clock.elapsed();
-      seen = new Map(present.map((lease) => [lease, seen.get(lease) ?? now]));
-      return present.filter((lease) => now - seen.get(lease)! >= seconds);
-    },
+  let next_look = clock.elapsed();
+  return async (): Promise<string[] | null> => {
+    if (clock.elapsed() < next_look) return null;
+    const leases = (await read(WATCHED)).map(([lease]) => lease);
+    // The time after the read: a lease must not seem older than it is.
+    const now = clock.elapsed();
+    next_look = now + POLL_EVERY;
+    seen = new Map(leases.map((lease) => [lease, seen.get(lease) ?? now]));
+    return leases.filter((lease) => now - seen.get(lease)! >= LEASE);
   };
 }

@@ -1,4 +1,4 @@
-/** A notification before a channel renders it (docs/interface.md §14.2). */
+/** A notification before a channel renders it (§14.2). */
 
 import type { Question } from "../model/question.ts";
 import type { Task } from "../model/task.ts";
@@ -9,7 +9,7 @@ export type Notification = Alert | Silent | Widget | Activity | Ended | Test;
 export interface Alert {
   readonly kind: "question" | "task";
   readonly event: "question.created" | "task.created" | "task.updated";
-  /** Id of the question or task. A later alert of the same subject replaces this one. */
+  /** Id of the question or task. A later alert with the same subject replaces this one. */
   readonly subject: string;
   /** Alerts of one key are grouped in a thread. */
   readonly key_id: string;
@@ -33,17 +33,17 @@ interface Actions {
   /** Epoch seconds. */
   readonly expires_at: number;
   /**
-   * Of a request for permission: whether the body shows all of it. With `part`, the notification
-   * opens the page, and options that permit the request are left out (docs/interface.md §14.3.8).
+   * Whether the body shows the whole of a request for permission. With `part`, the notification opens
+   * the page, and options that permit the request are left out (§14.3.8).
    */
   readonly shows?: "whole" | "part";
 }
 
-/** Shows nothing: says that something changed, or removes alerts. */
+/** Shows nothing. Says that something changed, or removes alerts. */
 export interface Silent {
   readonly kind: "silent";
   readonly key_id: string | null;
-  /** Subjects whose alerts are removed; at most `PUSH.clear_ids`. */
+  /** Subjects whose alerts are removed; at most `clear_ids`. */
   readonly clear: readonly string[];
   readonly expires_at: number;
 }
@@ -52,7 +52,7 @@ export interface Silent {
 export interface Ended {
   readonly kind: "ended";
   readonly about: "question" | "task";
-  /** Id of the question or task, as of the alert. */
+  /** Id of the question or task: the alert has the same. */
   readonly subject: string;
   readonly title: string;
   /** How it ended. */
@@ -86,7 +86,7 @@ export interface Activity {
   readonly key_id: string | null;
   readonly key_label: string;
   readonly state: ActivityState;
-  /** What happened, in a word. */
+  /** What happened, as one word. */
   readonly body: string;
   readonly urgency: "active" | "passive";
   /** Whole seconds that grow with each notification of the same activity. */
@@ -97,13 +97,7 @@ export interface Activity {
   readonly expires_at: number;
 }
 
-/** Of a deleted task: an empty title and the status `cancelled`. */
-interface ActivityState {
-  readonly title: string;
-  readonly status: Task["status"];
-  readonly priority: Task["priority"];
-  readonly progress: number | null;
-  readonly status_note: string | null;
-  readonly pending_questions: number;
-  readonly updated_at: number;
-}
+/** For a deleted task, an empty title and the status `cancelled`. */
+type ActivityState = Readonly<
+  Pick<Task, "title" | "status" | "priority" | "progress" | "status_note" | "updated_at">
+> & { readonly pending_questions: number };

@@ -1,4 +1,4 @@
-/** Which notifications a change of a task causes (docs/interface.md §14.2), pure. */
+/** Decides which notifications a change of a task causes (§14.2); pure. */
 
 import type { Task } from "../model/task.ts";
 
@@ -15,16 +15,13 @@ export interface TaskChange {
 }
 
 interface TaskNotifications {
-  /**
-   * `visible`: shown with a sound; `passive`: shown without one, when convenient; `silent`: not
-   * shown.
-   */
+  /** `visible`: shown with a sound; `passive`: shown without one, when convenient; `silent`: not shown. */
   readonly alert: "visible" | "passive" | "silent";
   readonly widget: boolean;
   readonly activity: "start" | "update" | "end" | null;
 }
 
-/** Changes that alert at once; any other one of a task is passive. */
+/** Changes that alert at once. All others are passive. */
 const ALERTING = ["created", "status"];
 
 /** Whether these changes of a task alert with a sound. */
@@ -32,7 +29,6 @@ export function isAlerting(changes: readonly string[]): boolean {
   return changes.some((name) => ALERTING.includes(name));
 }
 
-/** The notifications that a change of a task causes. */
 export function planTask({ before, after, changes, by }: TaskChange): TaskNotifications {
   const was = before?.status === "in_progress";
   const is = after?.status === "in_progress";

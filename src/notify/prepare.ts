@@ -1,13 +1,10 @@
-/**
- * Decides by the current state what to do with a claimed delivery: send it, move it or drop it;
- * pure.
- */
+/** Decides by the current state what to do with a claimed delivery: send it, move it or drop it. Pure. */
 
 import type { ClaimedDelivery } from "../../db/notify/queue.ts";
 import type { DeliveryRecord } from "../model/notification.ts";
 import type { Question } from "../model/question.ts";
 import type { Task } from "../model/task.ts";
-import { PUSH } from "../notification-limits.ts";
+import { NOTIFICATION_LIMITS } from "../notification-limits.ts";
 import type { Channel, TicketOf } from "./channel.ts";
 import {
   type ContentOptions,
@@ -27,24 +24,24 @@ type Preparation =
       readonly is: "ready";
       readonly address: string;
       readonly request: unknown;
-      /** True: sent without a sound, because of the channel's quiet hours. */
+      /** True if it is sent without a sound because of the channel's quiet hours. */
       readonly quiet: boolean;
-      /** True: it says how its subject ended. */
+      /** True if it says how its subject ended. */
       readonly ends: boolean;
     }
   /**
-   * What it would say is not true any more, or nobody is left to tell. `reason`: for its outcome
-   * record; null if only the state of its subject has changed.
+   * What it would say is no longer true, or nobody is left to tell. `reason`: for the outcome record;
+   * null if only the state of its subject has changed.
    */
   | { readonly is: "obsolete"; readonly reason: string | null }
   /** A start that another process may have sent. */
   | { readonly is: "unclear" }
-  /** The target has moved to another lane. An address is valid only in its own lane. */
+  /** The target has moved to another lane; an address is valid only in its own lane. */
   | { readonly is: "elsewhere"; readonly lane: string };
 
 interface Moment extends ContentOptions {
   readonly now: number;
-  /** Address of the web page; null where it is not known. */
+  /** Address of the web page; null if it is not known. */
   readonly base_url: string | null;
   /** Pending questions by the id of their task. */
   readonly pending: ReadonlyMap<string, number>;
@@ -61,7 +58,7 @@ export function prepareDelivery(
   const { delivery, target, account } = claimed;
   const { delivery_id } = delivery;
   if (delivery.kind === "start" && delivery.unclear) return { is: "unclear" };
-  // After a lease that ran out, the earlier request may have been accepted.
+  // If a lease ran out, the earlier request may have been accepted.
   const ended = obsolete(delivery.unclear ? "unclear" : null);
   if (delivery.address === null) {
     // If the account is gone, only a delivery with its own copy of the address can still be sent.
@@ -95,10 +92,7 @@ export function prepareDelivery(
 const isAlert = (notification: Notification): notification is Alert =>
   notification.kind === "question" || notification.kind === "task";
 
-/**
- * Whether the channel's settings want it at this attempt. What clears or replaces an alert always
- * passes.
- */
+/** Whether the channel's settings want the notification now. What clears or replaces an alert always passes. */
 function isWanted({ channel, account }: ClaimedDelivery, notification: Notification): boolean {
   const { state, sends, min_priority } = channel;
   if (!isAlert(notification) || sends === null || min_priority === null) return true;
@@ -123,10 +117,7 @@ function compose(
     claimed.key.label === null
       ? null
       : { label: claimed.key.label, last_host: claimed.key.last_host };
-  /**
-   * Whether to say how the subject ended. A server that cannot replace alerts would show a second
-   * one.
-   */
+  /** Whether to say how the subject ended. A server that cannot replace alerts would show a second one. */
   const ends =
     delivery.parts.includes("ended") &&
     (replaces === "always" || claimed.channel.replaces !== false);
@@ -171,27 +162,27 @@ function compose(
     case "update":
       return wanted && showing ? activityOf("update", activity.timestamp ?? 0) : null;
     case "end":
-      // Later than the timestamp of a start in the same second.
+      // Must be later than the timestamp of a start in the same second.
       return activityOf("end", Math.max(activity.timestamp ?? 0, Math.floor(now) + 1));
   }
 }
 
-/** A joined row; null if the join found none. */
+/** The row of a join; null if the join found none. */
 function known<T extends { readonly id: string }>(row: { readonly id: unknown }): T | null {
   return row.id === null ? null : (row as unknown as T);
 }
 
 type Row = ClaimedDelivery["delivery"];
 
-/** The ids that one notification clears; {@link leftBy} go with the next. */
+/** The ids that this notification clears; those of {@link leftBy} go with the next. */
 const clearedBy = ({ kind, parts }: Row) =>
-  kind === "silent" ? parts.slice(0, PUSH.clear_ids) : [];
+  kind === "silent" ? parts.slice(0, NOTIFICATION_LIMITS.clear_ids) : [];
 
-/** Ids for which the `clear` of this notification has no room. */
+/** The ids for which this notification has no room. */
 export const leftBy = ({ kind, parts }: Row) =>
-  kind === "silent" ? parts.slice(PUSH.clear_ids) : [];
+  kind === "silent" ? parts.slice(NOTIFICATION_LIMITS.clear_ids) : [];
 
-/** The kind and the subject that the outcome record names. */
+/** The kind and subject that the outcome record names. */
 export function describeDelivery({ kind, parts, question_id, task_id }: Row): {
   readonly kind: DeliveryRecord["kind"];
   readonly about: string;

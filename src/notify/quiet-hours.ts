@@ -1,10 +1,8 @@
-/**
- * Whether it is quiet now, by the wall clock of the person's time zone (docs/interface.md 19.1.3).
- */
+/** Quiet hours, by the wall clock of the person's time zone (§19.1.3). */
 
 import type { QuietHours } from "../model/channel.ts";
 
-/** Formats cached, at most: making one takes longer than everything else here. */
+/** Formats that are cached: making one takes longer than everything else here. */
 const KEPT = 100;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
@@ -19,9 +17,8 @@ function formatOf(time_zone: string): Intl.DateTimeFormat {
 }
 
 /**
- * True from `from` to just before `to`, over midnight when `from` is the later one. Where the
- * clocks are set back the hour that comes twice counts twice, and one that is skipped not at all.
- * `now`: epoch seconds.
+ * True from `from` to just before `to`, across midnight if `from` is later. An hour that the clocks
+ * repeat counts twice, and one that they skip does not count. `now`: epoch seconds.
  */
 export function isQuiet({ from, to, time_zone }: QuietHours, now: number): boolean {
   const time = formatOf(time_zone).format(now * 1000);

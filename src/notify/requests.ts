@@ -1,17 +1,21 @@
-/** What the requests of all push channels share: the time limit, and how they fail. */
+/** What the requests of all channels share: their time limit, how they fail, and `Retry-After`. */
 
 import type { Clock } from "../clock.ts";
-import { PUSH } from "../notification-limits.ts";
+
+/** Seconds until a request without an answer is given up. */
+export const TIME_LIMIT = 5;
+/** Seconds of the longest `Retry-After` that channels with a lane obey. */
+export const HOLD_MOST = 3_600;
 
 interface TimedRequest {
   readonly signal: AbortSignal;
   /** Whether the time limit ended it. */
   readonly isLate: () => boolean;
-  /** Call it once the request is over, however it ended. */
+  /** To be called once the request is over, however it ended. */
   readonly end: () => void;
 }
 
-/** Each request is given up after `PUSH.time_limit`, or when the service stops. */
+/** Requests that are given up after {@link TIME_LIMIT}, or when the service stops. */
 export function createTimedRequests(clock: Pick<Clock, "after">) {
   const under_way = new Set<AbortController>();
   return {
@@ -24,7 +28,7 @@ export function createTimedRequests(clock: Pick<Clock, "after">) {
       const controller = new AbortController();
       under_way.add(controller);
       let late = false;
-      const cancel = clock.after(PUSH.time_limit, () => {
+      const cancel = clock.after(TIME_LIMIT, () => {
         late = true;
         controller.abort();
       });
@@ -40,27 +44,35 @@ export function createTimedRequests(clock: Pick<Clock, "after">) {
   };
 }
 
-/**
- * Error codes from before any of the request was sent: no connection, or none that could be
- * trusted.
- */
+/** Error codes from before the request was sent: there was no connection, or none to be trusted. */
 export const UNCONNECTED =
   /^(ECONNREFUSED|ConnectionRefused|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|DNS|CERT|ERR_TLS|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|FailedToOpenSocket|ERR_PROXY_TUNNEL)/;
 
-/** The code of what `fetch` threw, else its name. */
+/** The code of an error that `fetch` threw, or else its name. */
 export function codeOf(error: unknown): string {
   const { code, name } = error as { code?: unknown; name?: unknown };
   return typeof code === "string" && code !== "" ? code : String(name ?? "unknown");
 }
 
-/** The text of a body; throws when it has more than `most` bytes. The caller bounds the time. */
+/** The text of a body. Throws if it has more than `most` bytes. The caller bounds the time. */
 export async function readText({ body }: Response, most: number): Promise<string> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
   for await (const part of body ?? []) {
     bytes += part.byteLength;
-    if (bytes > most) throw new Error("an answer of too many bytes");
+    if (bytes > most) throw new Error("the answer has too many bytes");
     parts.push(part);
   }
   return Buffer.concat(parts).toString();
+}
+
+/**
+ * Seconds of a `Retry-After` header: a number, or a date (RFC 9110 10.2.3); null for anything else.
+ * `now`: epoch seconds. The server may ask for any time: the caller limits it.
+ */
+export function retryAfter(header: unknown, now: number): number | null {
+  if (typeof header !== "string") return null;
+  if (/^\d+$/.test(header)) return Number(header);
+  const at = Date.parse(header);
+  return Number.isNaN(at) ? null : Math.max(0, Math.ceil(at / 1000 - now));
 }

@@ -6,12 +6,14 @@ import type { Config } from "../config.ts";
 import type { Ids } from "../ids.ts";
 import type { Log } from "../log.ts";
 import type { LaneHealth, NotificationKind } from "../model/notification.ts";
-import { PUSH } from "../notification-limits.ts";
 import { createTurns } from "../overload/turns.ts";
 import type { Channel, Connection, Network, TicketOf, Verdict } from "./channel.ts";
 import type { Notification } from "./notification.ts";
-import { createRequestPool } from "./request-pool.ts";
+import { createRequestPool, REQUESTS, RESERVED } from "./request-pool.ts";
 import { createDeliveryWorker } from "./worker.ts";
+
+/** Requests made and answers handled in one turn of the event loop, over all lanes. */
+export const PER_TURN = 4;
 
 interface Lane {
   readonly channel: Channel;
@@ -20,7 +22,7 @@ interface Lane {
 
 interface SenderOptions {
   readonly config: Config;
-  /** All channels, also those without a lane. */
+  /** All channels, including those without a lane. */
   readonly channels: readonly Channel[];
   readonly lanes: readonly Lane[];
   readonly store: Store;
@@ -32,7 +34,7 @@ interface SenderOptions {
   readonly ticketOf: TicketOf;
 }
 
-/** The lanes that are configured. Throws a ConfigError when a value cannot be used. */
+/** Connects the lanes that are configured. Throws a ConfigError if a value cannot be used. */
 export async function connectLanes(
   channels: readonly Channel[],
   config: Config,
@@ -56,8 +58,8 @@ function startHttpClient(): void {
   fetch.preconnect("http://127.0.0.1:1");
 }
 
-/** Of a notification that belongs to no question. */
-const NOBODY = { ticket: null, shown: null, badge: null };
+/** For a notification that belongs to no question. */
+const NO_QUESTION = { ticket: null, shown: null, badge: null };
 
 /** The connection, with a turn of the event loop for each request and for what follows its answer. */
 const inTurns = (connection: Connection, turn: () => Promise<void> | undefined): Connection => ({
@@ -72,13 +74,13 @@ const inTurns = (connection: Connection, turn: () => Promise<void> | undefined):
 
 export type Sender = ReturnType<typeof createSender>;
 
-/** Makes the workers of all lanes; without a lane, it sends nothing. */
+/** Makes the workers of all lanes. Without a lane, it sends nothing. */
 export function createSender(options: SenderOptions) {
   const { config, channels, lanes, store, clock, timers, ids, log, ticketOf } = options;
-  const pool = createRequestPool(PUSH.in_flight, PUSH.in_flight_reserved);
+  const pool = createRequestPool(REQUESTS, RESERVED);
   const full = config.PUSH_CONTENT === "full";
   const base_url = config.PUBLIC_URL?.replace(/\/$/, "") ?? null;
-  const turn = createTurns(PUSH.per_turn);
+  const turn = createTurns(PER_TURN);
   const rest = { store, clock, timers, ids, log, full, base_url, ticketOf };
   const workers = lanes.map(({ channel, connection }) => {
     const { in_flight, own_sockets } = connection;
@@ -96,7 +98,7 @@ export function createSender(options: SenderOptions) {
       lanes
         .filter(({ channel }) => channel.supports(kind))
         .map(({ connection }) => connection.lane),
-    /** The same without the stopped lanes, which send nothing until a restart. */
+    /** Like `lanesFor`, without the stopped lanes, which send nothing until a restart. */
     openLanesFor: (kind: NotificationKind): readonly string[] =>
       workers.flatMap((worker, i) => {
         const { lane, state } = worker.health();
@@ -105,7 +107,7 @@ export function createSender(options: SenderOptions) {
     /** The lanes of channels that replace alerts instead of clearing them. */
     replacingLanes: (): readonly string[] =>
       lanes.filter(({ channel }) => channel.replaces).map(({ connection }) => connection.lane),
-    /** The public key that browsers subscribe with; null without a lane for them. */
+    /** The public key that browsers subscribe with; null if no lane has one. */
     clientKey: (): string | null =>
       lanes.map(({ connection }) => connection.clientKey?.()).find((key) => key !== undefined) ??
       null,
@@ -114,13 +116,13 @@ export function createSender(options: SenderOptions) {
       for (const { name, whyOff } of channels) {
         if (lanes.some(({ channel }) => channel.name === name)) continue;
         const reason = whyOff?.(config) ?? "it is not configured";
-        log.info("pushes are off", { channel: name, reason });
+        log.info("channel is off", { channel: name, reason });
       }
       wake();
     },
     /**
-     * Sends one request outside of the queue, a test of a channel, within `PUSH.connection_wait` and
-     * `PUSH.time_limit` seconds; null for a lane that this process does not have.
+     * Sends the test of a channel outside of the queue, within `connection_wait` and the time limit of a
+     * request. Null for a lane that this process does not have.
      */
     async sendNow(
       lane: string,
@@ -128,7 +130,7 @@ export function createSender(options: SenderOptions) {
       { address, account_id }: { readonly address: string; readonly account_id: string },
     ): Promise<Verdict | null> {
       const found = lanes.find(({ connection }) => connection.lane === lane);
-      const to = { address, delivery_id: ids.unique(), base_url, ...NOBODY };
+      const to = { address, delivery_id: ids.unique(), base_url, ...NO_QUESTION };
       const request = found?.channel.render(notification, to) ?? null;
       if (!found || request === null) return null;
       const answer = await found.connection.send(request, { owner: account_id, is_test: true });
@@ -140,10 +142,7 @@ export function createSender(options: SenderOptions) {
     async settled(): Promise<void> {
       await Promise.all(workers.map((worker) => worker.settled()));
     },
-    /**
-     * Waits for the requests under way, for 10 seconds at most, and puts the rest back into the
-     * queue.
-     */
+    /** Waits at most 10 seconds for the requests under way, and puts the rest back into the queue. */
     async stop(): Promise<void> {
       await Promise.all(workers.map((worker) => worker.stop()));
     },

@@ -1,18 +1,17 @@
 /** Makes the statements, for one batch, that end one attempt of a claimed delivery. */
 
 import { channelFailed, channelGone, channelSucceeded } from "../../db/channels.ts";
-import type { AcceptedDelivery } from "../../db/notify/accepted.ts";
+import { type AcceptedDelivery, clearLate } from "../../db/notify/accepted.ts";
 import { settleQuestion } from "../../db/notify/question-deliveries.ts";
 import type { ClaimedDelivery } from "../../db/notify/queue.ts";
 import { addRecord } from "../../db/notify/records.ts";
 import {
-  clearLate,
   continueDelivery,
   dropDone,
   dropEndedActivity,
   putBack,
   retryWithTarget,
-} from "../../db/notify/rounds.ts";
+} from "../../db/notify/settling.ts";
 import { forgetTarget } from "../../db/notify/targets.ts";
 import type { Statement } from "../../db/store.ts";
 import { type DeliveryRecord, PURPOSES } from "../model/notification.ts";
@@ -22,38 +21,35 @@ import { describeDelivery, leftBy } from "./prepare.ts";
 interface Ending {
   readonly claimed: ClaimedDelivery;
   readonly now: number;
-  /** True: the channel clears alerts by silent notifications. */
+  /** True if the channel clears alerts by silent notifications. */
   readonly clears: boolean;
-  /** True: the notification said how its subject ended, whatever the kind of the row. */
+  /** True if the notification said how its subject ended, whatever the kind of the row. */
   readonly ends?: boolean;
 }
 
 const nameOf = ({ delivery: { seq, lease } }: ClaimedDelivery) => ({ seq, lease });
 
-/**
- * Queues a `clear` of an alert that was, or may have been, accepted, if its subject has ended
- * meanwhile.
- */
+/** Queues a `clear` for an alert that may have been accepted, if its subject has ended meanwhile. */
 function clearOver(
   { claimed: { delivery }, now, clears }: Ending,
   address: string | null,
 ): Statement[] {
   if (!clears || address === null || (delivery.kind !== "question" && delivery.kind !== "task"))
     return [];
-  return [clearLate({ ...delivery, about: describeDelivery(delivery).about, address, now })];
+  return [clearLate({ ...delivery, about: describeDelivery(delivery).about, address }, now)];
 }
 
 interface PutBack extends Ending {
   readonly due_at: number;
   /** The address of a request that may have been accepted. */
   readonly unclear?: string | null;
-  /** False: no request was made. */
+  /** False if no request was made. */
   readonly tried?: boolean | undefined;
-  /** The lane to move it to; null: it stays. */
+  /** The lane to move it to; null if it stays. */
   readonly lane?: string | null;
 }
 
-/** Puts the delivery back into the queue, to be tried again from `due_at` on. */
+/** Puts the delivery back into the queue, to be tried again at `due_at`. */
 export function putOff({ due_at, unclear = null, tried = true, ...ending }: PutBack): Statement[] {
   const { claimed, now, lane = null } = ending;
   const values = { now, due_at, tried: tried ? 1 : 0, lane };
@@ -80,15 +76,15 @@ const recordOf = (recorded: Omit<Recorded, "clears">): Statement[] => {
     done_at: now,
   });
   if (!ends || delivery.kind !== "question") return [record];
-  // Settles the delivery of the question too: if it was not accepted before, it never will be.
+  // If the question was not delivered before, it never will be.
   const { question_id, recipient_id: target_id } = delivery;
   const over = { status: "failed", reason: "question_ended", sent_ms: null };
   return [settleQuestion({ question_id, target_id, ...over }), record];
 };
 
 /**
- * Removes the row, or keeps it for the parts that were added meanwhile and for those that are
- * `left`. An `end` also removes the registration of its live activity, whatever the outcome.
+ * Removes the row, or keeps it for the parts that were added meanwhile and those that are `left`. An
+ * `end` also removes the registration of its live activity, whatever the outcome.
  */
 function leave(
   { claimed, now }: Omit<Ending, "clears">,
@@ -104,8 +100,8 @@ function leave(
 }
 
 /**
- * Ends a delivery without success. An alert that may have been shown is cleared, and the ids that a
- * refused `clear` had no room for are tried separately.
+ * Ends a delivery without success. An alert that may have been shown is cleared, and the ids for which a
+ * refused `clear` had no room are tried separately.
  */
 export function drop(ending: Recorded): Statement[] {
   const { delivery, target } = ending.claimed;
@@ -116,11 +112,11 @@ export function drop(ending: Recorded): Statement[] {
 
 interface Success {
   readonly address: string;
-  /** How it was changed before it was sent, such as `quiet_hours`; null: not at all. */
+  /** Why it was changed before it was sent, such as `quiet_hours`; null if it was not. */
   readonly reason: string | null;
 }
 
-/** Ends a delivery that was accepted. An alert whose subject ended meanwhile is cleared. */
+/** Ends an accepted delivery. An alert whose subject ended meanwhile is cleared. */
 export function succeed(sent: Ending, { address, reason }: Success): Statement[] {
   const { claimed } = sent;
   const ending = { ...sent, outcome: "sent", reason } as const;
@@ -128,9 +124,7 @@ export function succeed(sent: Ending, { address, reason }: Success): Statement[]
   return [...recordOf(ending), ...leave(ending, left), ...clearOver(ending, address)];
 }
 
-/**
- * The same as a row that is settled together with others; null if it needs statements of its own.
- */
+/** An accepted delivery as a row that is settled with others; null if it needs statements of its own. */
 export function acceptedOf(sent: Ending, { address, reason }: Success): AcceptedDelivery | null {
   const { claimed, now, clears, ends = false } = sent;
   const { delivery } = claimed;
@@ -147,16 +141,16 @@ export function acceptedOf(sent: Ending, { address, reason }: Success): Accepted
 
 interface Forgotten {
   readonly address: string;
-  /** Since when it is invalid, in epoch seconds; null when the service did not say. */
+  /** Epoch seconds since which it is invalid; null if the service did not say. */
   readonly since: number | null;
-  /** When to try the same address again, if it was registered after that. */
+  /** When to try the same address again if it was registered after that. */
   readonly later: number;
   readonly reason: string;
 }
 
 /**
  * Ends a delivery to an address that the service does not know. Removes the address unless it was
- * registered again since then, and retries the delivery if its target has a newer address.
+ * registered again since, and retries the delivery if its target has a newer address.
  */
 export function forget(
   { claimed, now, ends = false }: Omit<Ending, "clears">,
@@ -177,10 +171,7 @@ export function forget(
   ];
 }
 
-/**
- * Records the result of an attempt on its channel (docs/interface.md §19.1.5); devices have no such
- * record.
- */
+/** Records the result of an attempt on its channel (§19.1.5). Devices have no such record. */
 export function noteOutcome(
   { claimed, now }: Omit<Ending, "clears">,
   verdict: Verdict,

@@ -1,4 +1,4 @@
-/** Whether a channel's settings want a message at this attempt (docs/interface.md 19.1.2); pure. */
+/** Decides whether a channel's settings want a message (§19.1.2); pure. */
 
 import type { Sends } from "../model/channel.ts";
 import type { Task } from "../model/task.ts";
@@ -18,10 +18,7 @@ export function isImportant(
   return PRIORITIES.indexOf(priority) >= PRIORITIES.indexOf(min_priority);
 }
 
-/**
- * Whether the settings want an event. `data`: its JSON text. Events about neither tasks nor
- * questions are always wanted.
- */
+/** Whether the settings want an event. `data`: its JSON text. Events about anything but tasks and questions are wanted. */
 export function isWanted(
   { type, data }: { readonly type: string; readonly data: string },
   settings: Settings,
@@ -30,7 +27,7 @@ export function isWanted(
   if (!type.startsWith("task.")) return true;
   if (!settings.sends.includes("tasks")) return false;
   if (settings.min_priority === "low") return true;
-  // The event of a deletion has only the id of the task.
+  // The event of a deletion has nothing but the id of the task.
   const { task } = JSON.parse(data) as { readonly task?: Pick<Task, "priority"> };
   return task === undefined || isImportant(task.priority, settings);
 }

@@ -1,25 +1,35 @@
 /**
  * Sends what is due in one lane of a channel: claims rows by lease, renders them from the current
- * state, and does what each answer asks for (docs/interface.md §14.7).
+ * state, and does what each answer asks for (§14.7).
  */
 
 import type { ClaimedDelivery } from "../../db/notify/queue.ts";
 import { IN_BACKGROUND, type Statement, type Store } from "../../db/store.ts";
-import type { Cancel, Clock } from "../clock.ts";
+import type { Clock } from "../clock.ts";
 import type { Ids } from "../ids.ts";
 import { describeError, type Log } from "../log.ts";
 import type { LaneHealth } from "../model/notification.ts";
-import { PUSH, PUSH_BATCH } from "../notification-limits.ts";
+import { ACCOUNT_SHARE } from "./account-turns.ts";
 import { createBatchSettler } from "./batch-settler.ts";
-import type { Channel, Connection, Delay, TicketOf, Verdict } from "./channel.ts";
-import { type Claim, createClaims } from "./claims.ts";
-import type { Release } from "./host-slots.ts";
+import {
+  type Channel,
+  type Connection,
+  type Delay,
+  LOST_BACKOFF,
+  type TicketOf,
+  type Verdict,
+} from "./channel.ts";
+import { BEAT, type Claim, createClaims } from "./claims.ts";
 import { createLaneState } from "./lane-state.ts";
 import { prepareDelivery } from "./prepare.ts";
 import type { LaneSlots } from "./request-pool.ts";
-import { createRetryUntil } from "./retry-until.ts";
 import { acceptedOf, drop, forget, noteOutcome, putOff, succeed } from "./settle.ts";
 import { createTokenBackoff } from "./token-backoff.ts";
+import type { Release } from "./under-way.ts";
+import { createWorkerLoop, POLL_EVERY } from "./worker-loop.ts";
+
+/** Accepted deliveries that are settled in one batch, by the kind of store; see `CLAIMED` in claims.ts. */
+const SETTLED = { embedded: 16, server: 64 };
 
 interface WorkerOptions {
   readonly channel: Channel;
@@ -32,24 +42,21 @@ interface WorkerOptions {
   readonly log: Log;
   /** False: no title, prompt or note. */
   readonly full: boolean;
-  /** Address of the web page; null where it is not known. */
+  /** Address of the web page; null if it is not known. */
   readonly base_url: string | null;
   readonly ticketOf: TicketOf;
   /** The requests that may be under way at once. */
   readonly slots: LaneSlots;
 }
 
-/** What is known of a request that was sent, besides its row. */
-interface Sent {
+/** A request that was sent for a delivery. */
+interface SentRequest {
   readonly address: string;
   /** `turn` of {@link createTokenBackoff} when it was sent. */
   readonly turn: number;
   readonly quiet: boolean;
   readonly ends: boolean;
 }
-
-/** Distinct reasons that are counted; further ones count as `other`. */
-const REASONS = 100;
 
 export function createDeliveryWorker(options: WorkerOptions) {
   const { channel, connection, store, clock, timers, ids, log, full, base_url, slots, ticketOf } =
@@ -58,21 +65,10 @@ export function createDeliveryWorker(options: WorkerOptions) {
   const clears = channel.supports("silent");
   /** Fields that name the lane in log lines. */
   const named = { channel: channel.name, lane };
-  /** Claimed rows that are not settled. */
-  const deliveries = new Set<Promise<void>>();
   let under_way = 0;
   let next_beat: PromiseWithResolvers<void> | undefined;
-  const counts: Record<string, number> = Object.create(null);
-  let timer: Cancel | undefined;
-  let running: Promise<void> | undefined;
-  let again = false;
-  let stopping = false;
-
-  const count = (name: string) => {
-    const known = name in counts || Object.keys(counts).length < REASONS;
-    const slot = known ? name : "other";
-    counts[slot] = (counts[slot] ?? 0) + 1;
-  };
+  /** When the first delivery is due, as of the last claim. */
+  let due: number | undefined;
 
   const secondsOf = ({ least, spread }: Delay) => least + ids.jitter() * spread;
   /** Epoch seconds of the end of a delay. */
@@ -81,17 +77,31 @@ export function createDeliveryWorker(options: WorkerOptions) {
   /** Epoch seconds of a moment of {@link Clock.elapsed}. */
   const timeOf = (elapsed: number) => clock.now() + elapsed - clock.elapsed();
 
-  const state = createLaneState({ clock, log, named, secondsOf, resumed: () => run() });
+  const claim = async (): Promise<number | null> => {
+    const known = due;
+    due = undefined;
+    // The end of a delivery, and the end of a pause, call `run` again.
+    if (!state.isOpen() || slots.room() === 0) return null;
+    const found = await claims.next(known);
+    if (found.count > 0) {
+      due = found.due;
+      return 0;
+    }
+    const wait = found.due - clock.now();
+    return wait > 0 ? Math.min(POLL_EVERY, wait) : POLL_EVERY;
+  };
 
-  /**
-   * Resolves after `PUSH.beat` for all who wait: their writes and the next claim share a commit.
-   */
+  const loop = createWorkerLoop({ clock, timers, log, name: "notifications", claim });
+  const { run, retryUntil } = loop;
+  const state = createLaneState({ clock, log, named, secondsOf, resumed: run });
+
+  /** Resolves after `BEAT` for all who wait: their writes and the next claim share a commit. */
   const beat = (): Promise<void> => {
     // During a stop, nothing else may keep the process alive until the timer fires.
-    if (stopping) return Promise.resolve();
+    if (loop.isStopping()) return Promise.resolve();
     if (!next_beat) {
       next_beat = Promise.withResolvers();
-      timers.after(PUSH.beat, strike);
+      timers.after(BEAT, strike);
     }
     return next_beat.promise;
   };
@@ -102,32 +112,28 @@ export function createDeliveryWorker(options: WorkerOptions) {
     run();
   };
 
-  const retryUntil = createRetryUntil({
-    clock,
-    log,
-    event: "pushes wait for the store",
-    isStopping: () => stopping,
-  });
+  const write = (statements: readonly Statement[], until: number) =>
+    retryUntil(() => store.write(statements, IN_BACKGROUND), until);
 
   /** Writes what ends one attempt of a row; retries until its lease ends, a moment of `elapsed`. */
   const settle = async (until: number, statements: readonly Statement[]): Promise<void> => {
     await beat();
-    await retryUntil(() => store.write(statements, IN_BACKGROUND), until).catch(notSettled);
+    await write(statements, until).catch(notSettled);
   };
 
   // The lease then runs out, and the row is sent once more.
-  const notSettled = (error: unknown) => log.warn("push not settled", describeError(error));
+  const notSettled = (error: unknown) => log.warn("notification not settled", describeError(error));
 
   const settleTogether = createBatchSettler({
-    most: PUSH_BATCH[store.kind].settle,
+    most: SETTLED[store.kind],
     beat,
-    write: (statements, until) => retryUntil(() => store.write(statements, IN_BACKGROUND), until),
+    write,
     failed: notSettled,
   });
 
-  const note = (event: string, { delivery }: ClaimedDelivery, why: string) => {
+  const logRefusal = (event: string, { delivery }: ClaimedDelivery, reason: string) => {
     const { kind, recipient_id, delivery_id } = delivery;
-    log.warn(event, { ...named, kind, recipient_id, delivery_id, reason: why });
+    log.warn(event, { ...named, kind, recipient_id, delivery_id, reason });
   };
 
   /** The service has accepted a request to the address: ends its hold. */
@@ -136,10 +142,10 @@ export function createDeliveryWorker(options: WorkerOptions) {
     tokenBackoff.release(address, turn);
   };
 
-  /** What the verdict asks for, as the statements that end this attempt. */
+  /** Carries out the verdict, and returns the statements that end this attempt. */
   const applyVerdict = (
     claimed: ClaimedDelivery,
-    { address, turn, quiet, ends }: Sent,
+    { address, turn, quiet, ends }: SentRequest,
     verdict: Verdict,
   ): Statement[] => {
     const { reason } = verdict;
@@ -157,7 +163,11 @@ export function createDeliveryWorker(options: WorkerOptions) {
           reason,
         });
       case "drop":
-        note(verdict.fault ? "push configuration at fault" : "push refused", claimed, reason);
+        logRefusal(
+          verdict.fault ? "channel configuration at fault" : "notification refused",
+          claimed,
+          reason,
+        );
         return drop({ ...ending, outcome: "refused", reason });
       case "give_up":
         return drop({ ...ending, outcome: "unclear", reason });
@@ -171,7 +181,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
         return putOff({ ...ending, due_at: after(delay), unclear, tried });
       }
       case "resend":
-        state.pause(reason, 0, PUSH.lost_backoff);
+        state.pause(reason, 0, LOST_BACKOFF);
         return putOff({ ...ending, due_at: now });
       case "pause_lane":
         state.pause(reason, verdict.least, verdict.base);
@@ -234,23 +244,19 @@ export function createDeliveryWorker(options: WorkerOptions) {
     const attempt = async (resent: boolean) => {
       const answer = await connection.send(request, { owner: delivery.account_id, is_test: false });
       const verdict = channel.classify(answer, { ...delivery, resent });
-      count(verdict.reason);
+      loop.count(verdict.reason);
       return verdict;
     };
     const verdict = await attempt(false);
     return verdict.do === "resend" ? attempt(true) : verdict;
   };
 
-  const launch = (claimed: ClaimedDelivery, claim: Claim, release: Release) => {
-    const delivery = deliver(claimed, claim, release)
-      .catch((error: unknown) => log.error("push failed", describeError(error)))
-      .finally(() => {
-        release();
-        deliveries.delete(delivery);
-        run();
-      });
-    deliveries.add(delivery);
-  };
+  const launch = (claimed: ClaimedDelivery, claim: Claim, release: Release) =>
+    loop.track(
+      deliver(claimed, claim, release)
+        .catch((error: unknown) => log.error("notification failed", describeError(error)))
+        .finally(release),
+    );
 
   const claims = createClaims({
     store,
@@ -259,72 +265,29 @@ export function createDeliveryWorker(options: WorkerOptions) {
     ids,
     lane,
     slots,
-    account_share: connection.account_share ?? PUSH.account_share,
+    account_share: connection.account_share ?? ACCOUNT_SHARE,
     retryUntil,
     launch,
-    isSending: () => !stopping && state.isOpen(),
+    isSending: () => !loop.isStopping() && state.isOpen(),
   });
 
-  const arm = (seconds: number) => {
-    timer?.();
-    timer = clock.after(Math.max(0.001, seconds), run);
-  };
-
-  const pass = async () => {
-    let due: number | undefined;
-    for (;;) {
-      again = false;
-      // The end of a delivery, and that of a pause, calls `run` again.
-      if (stopping || !state.isOpen() || slots.room() === 0) return;
-      const found = await claims.next(due);
-      if (found.count === 0 && !again) {
-        const wait = found.due - clock.now();
-        arm(wait > 0 ? Math.min(PUSH.poll_every, wait) : PUSH.poll_every);
-        return;
-      }
-      due = found.count === 0 ? undefined : found.due;
-    }
-  };
-
-  function run(): void {
-    if (stopping) return;
-    again = true;
-    running ??= pass()
-      .catch((error: unknown) => {
-        log.warn("pushes not claimed", describeError(error));
-        arm(PUSH.poll_every);
-      })
-      .finally(() => {
-        running = undefined;
-        if (again) run();
-      });
-  }
-
   return {
-    /** Sends what is due; call it when something may have fallen due. */
     run,
+    settled: loop.settled,
 
-    /** Resolves when nothing is under way. */
-    async settled(): Promise<void> {
-      while (running || deliveries.size > 0) await Promise.all([running, ...deliveries]);
-    },
-
-    /** Waits for what is under way, for `PUSH.stop_wait` at most, and gives the leases back. */
-    async stop(): Promise<void> {
-      stopping = true;
-      timer?.();
+    /** Waits for what is under way, aborts what takes too long, and gives the leases back. */
+    stop(): Promise<void> {
+      const stopped = loop.stop(connection.abort);
       state.close();
       strike();
-      const cut = timers.after(PUSH.stop_wait, connection.abort);
-      while (running || deliveries.size > 0) await Promise.all([running, ...deliveries]);
-      cut();
+      return stopped;
     },
 
     health: (): LaneHealth => ({
       ...named,
       ...state.health(),
       in_flight: under_way,
-      counts: { ...counts },
+      counts: loop.counts(),
     }),
   };
 }

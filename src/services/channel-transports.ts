@@ -14,11 +14,14 @@ import type { Statement } from "../../db/store.ts";
 import type { Clock } from "../clock.ts";
 import { type FieldReasons, failFields } from "../errors.ts";
 import type { Ids } from "../ids.ts";
-import { PUSH, WEBHOOK } from "../notification-limits.ts";
+import { WEBHOOK_LIMITS } from "../notification-limits.ts";
 import type { Channel as LaneChannel, NewTarget, TargetInput } from "../notify/channel.ts";
 import { composeTest } from "../notify/compose.ts";
 import type { Sender } from "../notify/sender.ts";
 import type { WebhookWorker } from "../notify/webhooks/worker.ts";
+
+/** Seconds for which a service keeps the test of a channel. */
+const TEST_LIFE = 60;
 
 /** The columns of a stored channel that a transport uses. */
 interface ChannelRow {
@@ -93,7 +96,7 @@ export function createWebhookTransport({
         channel_id: channel.id,
         subject: channel.id,
         due_at: now,
-        expires_at: now + WEBHOOK.message_life,
+        expires_at: now + WEBHOOK_LIMITS.message_life,
         head: 1,
         lease: null,
         item_seq: null,
@@ -150,7 +153,7 @@ export function createLaneTransport(
 
     async test(channel) {
       const { id, account_id, secret } = channel;
-      const notification = composeTest(id, { expires_at: clock.now() + PUSH.test_life });
+      const notification = composeTest(id, { expires_at: clock.now() + TEST_LIFE });
       const verdict = await sender.sendNow(lane, notification, {
         address: secret.address ?? "",
         account_id,

@@ -15,7 +15,7 @@ import { fail, failFields, failNotFound } from "../errors.ts";
 import { RATES } from "../limits.ts";
 import type { Caller } from "../model/caller.ts";
 import type { KeyWebhook } from "../model/key.ts";
-import { WEBHOOK } from "../notification-limits.ts";
+import { WEBHOOK_LIMITS } from "../notification-limits.ts";
 import type { AddressCheck } from "../notify/webhooks/address.ts";
 import type { WebhookWorker } from "../notify/webhooks/worker.ts";
 import { hintOf } from "./channels.ts";
@@ -134,7 +134,7 @@ export function createKeyWebhooks(deps: KeyWebhooksDeps) {
             data: JSON.stringify(test),
             created_at: now,
             due_at: now,
-            expires_at: now + WEBHOOK.message_life,
+            expires_at: now + WEBHOOK_LIMITS.message_life,
             head: 1,
             lease: null,
             item_seq: null,
@@ -143,7 +143,7 @@ export function createKeyWebhooks(deps: KeyWebhooksDeps) {
             key_id,
             channel_id,
             now,
-            expires_at: now + WEBHOOK.message_life,
+            expires_at: now + WEBHOOK_LIMITS.message_life,
             ...changed,
           }),
         ]);

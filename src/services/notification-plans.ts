@@ -1,4 +1,4 @@
-/** Plans the notifications of a change, as statements of its batch (docs/interface.md §14.2). */
+/** Plans the notifications of a change, as statements of its batch (§14.2). */
 
 import {
   endActivities,
@@ -7,12 +7,6 @@ import {
   endUnwanted,
   updateLate,
 } from "../../db/notify/activity-ends.ts";
-import {
-  endActivitiesOfAccount,
-  endActivitiesOfKey,
-  endActivitiesOfTask,
-  endActivitiesSwitchedOff,
-} from "../../db/notify/live-activities.ts";
 import {
   type LanesByKind,
   planDeletion,
@@ -36,9 +30,9 @@ export type NotificationPlans = ReturnType<typeof createNotificationPlans>;
 type RevisionOf<Table extends RowRevision["table"]> = RowRevision & { readonly table: Table };
 
 interface NotificationPlansOptions {
-  /** The lanes that have a worker and take such notifications; none at all: no row is made. */
+  /** The lanes that have a worker and take this kind. Without any, no row is made. */
   readonly lanesFor: (kind: NotificationKind) => readonly string[];
-  /** Those of them whose channels replace what has ended. */
+  /** The lanes whose channels replace the alert of what has ended. */
   readonly replacingLanes: () => readonly string[];
   readonly clock: Clock;
 }
@@ -48,7 +42,7 @@ export function createNotificationPlans({
   replacingLanes,
   clock,
 }: NotificationPlansOptions) {
-  /** What no lane takes costs no statement. */
+  /** A kind that no lane takes costs no statement. */
   const takes = (kind: NotificationKind) => lanesFor(kind).length > 0;
   const on = { alert: takes("task"), silent: takes("silent"), widget: takes("widget") };
   const activities = takes("end");
@@ -58,13 +52,9 @@ export function createNotificationPlans({
     ended: JSON.stringify(replacingLanes()),
   } as LanesByKind;
   const of = (account_id: string) => ({ account_id, lanes, now: clock.now() });
-  const guardOf = ({ id, revision }: RowRevision) => ({
-    changed_id: id,
-    changed_revision: revision,
-  });
 
   return {
-    /** `ended`: pending questions that go with the task. */
+    /** For a change of a task. `ended`: pending questions that go with it. */
     ofTask(
       account_id: string,
       change: TaskChange,
@@ -96,16 +86,11 @@ export function createNotificationPlans({
         if (wants.activity === "start") statements.push(planDelivery("start", about, changed));
         if (wants.activity === "update") statements.push(planUpdate(about, changed));
       }
-      if (wants.activity === "end") {
-        const ends = activities
-          ? endActivities("tasks", { ...base, ...guardOf(changed) })
-          : [endActivitiesOfTask(guardOf(changed))];
-        statements.push(...ends);
-      }
+      if (wants.activity === "end") statements.push(...endActivities(base, changed));
       return statements;
     },
 
-    /** An agent asks, or a question leaves `pending`; `answered_by`: id of the channel that did it. */
+    /** For a new question or one that leaves `pending`. `answered_by`: id of the channel that it was answered by. */
     ofQuestion(
       account_id: string,
       question: Question,
@@ -131,21 +116,19 @@ export function createNotificationPlans({
       return statements;
     },
 
-    /** The account makes or changes something else: its devices look for themselves. */
+    /** For any other change by the account: tells its devices that something changed. */
     ofAccountChange(account_id: string, changed: RevisionOf<"keys" | "items">): Statement[] {
       return on.silent ? [planDelivery("silent", of(account_id), changed)] : [];
     },
 
-    /** Stands before the statement that changes the setting. */
+    /** Placed before the statement that changes the setting. */
     beforeSetting(account_id: string, live_activities: boolean): Statement[] {
       return on.silent ? [planSetting(of(account_id), live_activities)] : [];
     },
 
-    /** Stands after it. */
+    /** Placed after the statement that changes the setting. */
     afterSetting(account_id: string): Statement[] {
-      return activities
-        ? endActivitiesOff(of(account_id))
-        : [endActivitiesSwitchedOff({ account_id })];
+      return endActivitiesOff(of(account_id));
     },
 
     /** Placed before the statement that registers a device. Plans nothing where no lane takes live activities. */
@@ -154,20 +137,13 @@ export function createNotificationPlans({
       return endActivitiesOfMove({ ...of(account_id), device_id: device.id, lane });
     },
 
-    /** Stands after the tombstone of a key or account. */
+    /** Placed after the tombstone of a key or account. */
     ofDeletion(account_id: string, changed: RevisionOf<"keys" | "accounts">): Statement[] {
-      const { table } = changed;
       const base = of(account_id);
-      const end = table === "keys" ? endActivitiesOfKey : endActivitiesOfAccount;
-      return [
-        ...(activities
-          ? endActivities(table, { ...base, ...guardOf(changed) })
-          : [end(guardOf(changed))]),
-        ...(on.alert ? planDeletion(base, changed) : []),
-      ];
+      return [...endActivities(base, changed), ...(on.alert ? planDeletion(base, changed) : [])];
     },
 
-    /** Stands after the statement that registers a live activity. */
+    /** Placed after the statement that registers a live activity. */
     ofRegistration(registered: {
       readonly account_id: string;
       readonly session_id: string;

@@ -1,7 +1,7 @@
 /** The routes of channels (docs/interface.md 19.1, 19.2). */
 
 import { expect, test } from "bun:test";
-import { WEBHOOK as WEBHOOK_LIMITS } from "../../src/notification-limits.ts";
+import { WEBHOOK_LIMITS } from "../../src/notification-limits.ts";
 import { startTestApp } from "../support/app.ts";
 import { createPerson, NEW_CHANNEL, WEBHOOK } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";

@@ -15,7 +15,7 @@ import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import type { Cell } from "../../db/store.ts";
 import { systemClock } from "../../src/clock.ts";
-import { WEBHOOK } from "../../src/notification-limits.ts";
+import { WEBHOOK_LIMITS } from "../../src/notification-limits.ts";
 import { client, createAgent, createPerson, createTask } from "../support/client.ts";
 import { startProcess } from "../support/process.ts";
 import { createEmptyStore } from "../support/store.ts";
@@ -232,7 +232,7 @@ test("the trigger that queues webhooks uses the numbers of the table of limits [
     url,
     "select sql from sqlite_schema where name = 'events_webhooks'",
   );
-  expect(text).toContain(`>= ${WEBHOOK.queued};`);
-  expect(text).toContain(`< ${WEBHOOK.queued};`);
-  expect(text).toContain(`+ ${WEBHOOK.message_life * 1000},`);
+  expect(text).toContain(`>= ${WEBHOOK_LIMITS.queued};`);
+  expect(text).toContain(`< ${WEBHOOK_LIMITS.queued};`);
+  expect(text).toContain(`+ ${WEBHOOK_LIMITS.message_life * 1000},`);
 });

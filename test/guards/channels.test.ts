@@ -66,7 +66,6 @@ const NAMED: readonly (readonly [path: string, words: RegExp, why: string])[] = 
   ["src/web/state/push.ts", /"web_push"/g, "the channel of this browser"],
   ["src/model/channel.ts", /(["`])web_push\1/g, "a value of a field of the interface"],
   ["src/model/push-message.ts", /\bweb_push\b/g, "a member of Declarative Web Push"],
-  ["src/notification-limits.ts", /\bNTFY\b|\bntfy\b|\bWEB_PUSH\b/g, "the tables of their limits"],
   ["db/devices.ts", /apns_(token|environment)/g, "columns"],
   ["db/devices.ts", /Apple Watch/g, "a product"],
   ["db/schema.ts", /apns_(token|environment)|devices_apns/g, "columns"],

@@ -5,7 +5,7 @@ import { SQLiteAsyncDialect } from "drizzle-orm/sqlite-core";
 import { labelOfDevice } from "../../db/devices.ts";
 import { sql } from "../../db/sql.ts";
 import { PAGE, readTriggers, triggersPage } from "../../scripts/triggers.ts";
-import { WEBHOOK } from "../../src/notification-limits.ts";
+import { WEBHOOK_LIMITS } from "../../src/notification-limits.ts";
 import { readText } from "../support/documents.ts";
 
 const triggers = readTriggers();
@@ -20,15 +20,15 @@ test("limits and durations in triggers are those of the code", async () => {
     const numbers = sql.replace(/'[^']*'|unixepoch\(\) \* 1000|randomblob\(\d+\)/g, "");
     return [...numbers.matchAll(/(?<![\w`])\d{2,}\b/g)].map(([text]) => [name, Number(text)]);
   });
-  const life = WEBHOOK.message_life * 1000;
+  const life = WEBHOOK_LIMITS.message_life * 1000;
   // No code needs the number of ended tokens (§4.1.7): LIMIT and OFFSET.
   const [, ended] = /the newest (\d+) of each account/.exec(await readText("docs/interface.md"))!;
   const of = (name: string, numbers: readonly number[]) => numbers.map((number) => [name, number]);
   expect(found).toEqual([
     ...of("ended_tokens_ended", [Number(ended), Number(ended)]),
     ...of("ended_tokens_replaced", [Number(ended), Number(ended)]),
-    ...of("events_webhooks", [WEBHOOK.queued, life, WEBHOOK.queued]),
-    ...of("items_webhook_insert", [WEBHOOK.queued, life, WEBHOOK.queued]),
+    ...of("events_webhooks", [WEBHOOK_LIMITS.queued, life, WEBHOOK_LIMITS.queued]),
+    ...of("items_webhook_insert", [WEBHOOK_LIMITS.queued, life, WEBHOOK_LIMITS.queued]),
   ]);
 });
 

@@ -189,7 +189,7 @@ test("a fault of the configuration is logged and counted; the token stays, and n
     expect(counted()[reason]).toBe(1);
     const logged = world.app.lines.filter((line) => line.includes(reason));
     expect(logged.length).toBe(1);
-    expect(logged[0]).toContain("push configuration at fault");
+    expect(logged[0]).toContain("channel configuration at fault");
     expect(logged[0]).not.toContain(phone.apns_token);
   }
   expect(waits(phone.apns_token).length).toBe(faults.length);

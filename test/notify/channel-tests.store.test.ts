@@ -1,8 +1,9 @@
 /** Tests of channels that a client asks for: they hold up nobody, and are held up by nobody (docs/interface.md 19.2.5). */
 
 import { expect, test } from "bun:test";
-import { PUSH } from "../../src/notification-limits.ts";
+import { NOTIFICATION_LIMITS } from "../../src/notification-limits.ts";
 import { createHostSlots } from "../../src/notify/host-slots.ts";
+import { TIME_LIMIT } from "../../src/notify/requests.ts";
 import { ask, createPerson, WEBHOOK } from "../support/client.ts";
 import { startNtfy } from "../support/ntfy.ts";
 import { startNtfyWorld } from "../support/ntfy-world.ts";
@@ -33,7 +34,7 @@ test("tests of one account hold up no test and no question of another to the sam
   server.behave("hang some");
   const hanging = await beginHanging(server.url, 6);
   const other = await begin({}, server.url);
-  const before = clock.pendingIn(PUSH.connection_wait);
+  const before = clock.pendingIn(NOTIFICATION_LIMITS.connection_wait);
   const stuck = hanging.map(testOf);
   await until(() => server.open() === 1);
   // The other account's test and question go at once, past the five that wait.
@@ -42,10 +43,12 @@ test("tests of one account hold up no test and no question of another to the sam
   await settled();
   expect(server.take().map(({ topic }) => topic)).toEqual([other.topic, other.topic]);
   // One of them is tried at a time; those that had no connection in time were not tried.
-  await until(() => clock.pendingIn(PUSH.connection_wait) >= before + hanging.length);
-  await clock.advance(PUSH.connection_wait);
+  await until(
+    () => clock.pendingIn(NOTIFICATION_LIMITS.connection_wait) >= before + hanging.length,
+  );
+  await clock.advance(NOTIFICATION_LIMITS.connection_wait);
   await until(() => server.open() <= 1);
-  await clock.advance(PUSH.time_limit);
+  await clock.advance(TIME_LIMIT);
   const told = await Promise.all(stuck);
   const reasons = told.map(({ body }) => body.reason);
   expect(new Set(reasons)).toEqual(new Set(["busy", "timed_out"]));
@@ -99,10 +102,10 @@ test("the test of a webhook is busy if no connection is free in time, and then n
   const hanging = testOf(await create("/hang-3"));
   await until(() => receiver.open() === 4);
   const waiting = await create("/waiting");
-  const before = clock.pendingIn(PUSH.connection_wait);
+  const before = clock.pendingIn(NOTIFICATION_LIMITS.connection_wait);
   const late = testOf(waiting);
-  await until(() => clock.pendingIn(PUSH.connection_wait) > before);
-  await clock.advance(PUSH.connection_wait);
+  await until(() => clock.pendingIn(NOTIFICATION_LIMITS.connection_wait) > before);
+  await clock.advance(NOTIFICATION_LIMITS.connection_wait);
   expect((await late).body).toMatchObject({ status: "failed", reason: "busy" });
   const { body } = await waiting.person.send("GET /v1/channels");
   expect(body.channels[0]).toMatchObject({ state: "ok", last_error: null });

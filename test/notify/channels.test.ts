@@ -5,7 +5,7 @@ import { readConfig } from "../../src/config.ts";
 import { NOTIFICATION_KINDS } from "../../src/model/notification.ts";
 import { newQuestion } from "../../src/model/question.ts";
 import { newTask } from "../../src/model/task.ts";
-import { PUSH } from "../../src/notification-limits.ts";
+import { NOTIFICATION_LIMITS } from "../../src/notification-limits.ts";
 import type { Channel, Network, Verdict } from "../../src/notify/channel.ts";
 import { CHANNELS } from "../../src/notify/channels/registry.ts";
 import {
@@ -18,6 +18,7 @@ import {
   composeTest,
 } from "../../src/notify/compose.ts";
 import type { Notification } from "../../src/notify/notification.ts";
+import { TIME_LIMIT } from "../../src/notify/requests.ts";
 import { createSigner } from "../../src/signer.ts";
 import { startTestApp } from "../support/app.ts";
 import { FIXTURES, type Treatment } from "../support/channels.ts";
@@ -27,7 +28,7 @@ import { createNetwork } from "../support/outbound.ts";
 import { until } from "../support/until.ts";
 
 /** Bytes of a request as JSON: a payload and what goes with it. */
-const REQUEST_BYTES = 2 * PUSH.payload_bytes;
+const REQUEST_BYTES = 2 * NOTIFICATION_LIMITS.payload_bytes;
 /** The longest wait that a verdict may ask for: as long as a service may say. */
 const WAIT = 1_000_000;
 
@@ -66,7 +67,7 @@ function notifications(): Notification[] {
       }
     }
   }
-  const clear = Array.from({ length: PUSH.clear_ids }, () => ids.id);
+  const clear = Array.from({ length: NOTIFICATION_LIMITS.clear_ids }, () => ids.id);
   for (const ids_cleared of [[], clear]) {
     const change = { key_id: null, clear: ids_cleared, expires_at: now + 60, now };
     all.push(composeSilent(change));
@@ -208,7 +209,7 @@ for (const channel of CHANNELS) {
           const sent = connection.send(request, { owner: "acc", is_test: false });
           if (treatment === "silent") {
             await until(() => service!.received() > before);
-            await clock.advance(PUSH.time_limit);
+            await clock.advance(TIME_LIMIT);
           }
           const attempt = { kind: "question" as const, attempts: 1, resent: false };
           const verdict = channel.classify(await sent, attempt);

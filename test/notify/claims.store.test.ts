@@ -7,9 +7,9 @@ import { readConfig } from "../../src/config.ts";
 import { fail } from "../../src/errors.ts";
 import { createIds } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
-import { PUSH } from "../../src/notification-limits.ts";
+import { ACCOUNT_SHARE } from "../../src/notify/account-turns.ts";
 import { CHANNELS } from "../../src/notify/channels/registry.ts";
-import { createClaims } from "../../src/notify/claims.ts";
+import { CLAIMS_BY_AGE, createClaims } from "../../src/notify/claims.ts";
 import { createRequestPool } from "../../src/notify/request-pool.ts";
 import { connectLanes } from "../../src/notify/sender.ts";
 import { createDeliveryWorker } from "../../src/notify/worker.ts";
@@ -142,7 +142,7 @@ test("an account is claimed before what another one queued earlier, however fast
     ids: createIds(clock),
     lane: "sandbox",
     slots: createRequestPool(64, 0).lane(),
-    account_share: PUSH.account_share,
+    account_share: ACCOUNT_SHARE,
     retryUntil: (attempt) => attempt(),
     launch({ delivery }, _claim, release) {
       claimed.push(delivery.account_id);
@@ -151,6 +151,6 @@ test("an account is claimed before what another one queued earlier, however fast
     isSending: () => true,
   });
   let due: number | undefined;
-  for (let i = 0; i <= PUSH.claims_by_age; i++) ({ due } = await claims.next(due));
+  for (let i = 0; i <= CLAIMS_BY_AGE; i++) ({ due } = await claims.next(due));
   expect(claimed).toContain("acc_other");
 });

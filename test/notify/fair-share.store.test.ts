@@ -3,8 +3,9 @@
 import { expect, test } from "bun:test";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { NTFY, PUSH } from "../../src/notification-limits.ts";
+import { IN_FLIGHT, QUEUED_WAIT } from "../../src/notify/channels/ntfy/client.ts";
 import { createHostSlots } from "../../src/notify/host-slots.ts";
+import { TIME_LIMIT } from "../../src/notify/requests.ts";
 import { ask, createTask, type Person, WEBHOOK } from "../support/client.ts";
 import { startNtfyWorld } from "../support/ntfy-world.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -87,14 +88,14 @@ test("whatever one account has queued at servers that hang, another one is told 
   await queueMany(account_id, 250);
   app.sender.wake();
   // As many are under way as are left to others.
-  await until(() => slow.waiting.length >= NTFY.in_flight / 2);
+  await until(() => slow.waiting.length >= IN_FLIGHT / 2);
   const other = await begin();
   for (let i = 0; i < 3; i++) {
     await ask(other.agent.send, { prompt: `Question ${i}?` });
     await until(() => ntfy.published.length > 0);
     expect(ntfy.take()).toMatchObject([{ topic: other.topic }]);
   }
-  expect(slow.most()).toBe(NTFY.in_flight / 2);
+  expect(slow.most()).toBe(IN_FLIGHT / 2);
   expect(slow.served()).toBe(0);
   await end(hog.person, slow);
 });
@@ -116,7 +117,7 @@ test("an account is served between the requests of another one at the same serve
   const topics = new Set<string>();
   const told = others.map(({ topic }) => topic);
   for (const topic of told) topics.add(topic);
-  await until(() => clock.pendingIn(PUSH.queued_connection_wait) >= 30);
+  await until(() => clock.pendingIn(QUEUED_WAIT) >= 30);
   // One has the connection that an account leaves to others, and one the next.
   await until(() => slow.waiting.length === 4);
   slow.endOne();
@@ -141,7 +142,7 @@ test("a server that hangs for one account is told of questions of another one [Â
   };
   await toldOther();
   // The same once the requests of the first were given up.
-  await clock.advance(PUSH.time_limit);
+  await clock.advance(TIME_LIMIT);
   slow.waiting.splice(0);
   await toldOther();
   await end(hog.person, slow);

@@ -1,7 +1,7 @@
 /** Connections and streams that fail: nothing is lost, and what is repeated is the same push. */
 
 import { expect, test } from "bun:test";
-import { PUSH } from "../../src/notification-limits.ts";
+import { TIME_LIMIT } from "../../src/notify/requests.ts";
 import type { AppleOptions, Behaviour } from "../support/apple.ts";
 import { ask, createTask } from "../support/client.ts";
 import { createPushWorld } from "../support/push-world.ts";
@@ -37,7 +37,7 @@ async function pass({ world }: Pick<Crowd, "world">) {
     // The stand-in learns a moment later that the sender has given up a request.
     if (apple.silentStreams() === 0 || lane!.in_flight !== apple.silentStreams()) return false;
     // So what hangs for longer than a request may take has been given up.
-    if (apple.silentStreams() === hanging && seconds > PUSH.time_limit) return false;
+    if (apple.silentStreams() === hanging && seconds > TIME_LIMIT) return false;
     const due = lane!.state === "open" ? `due_at <= ${clock.now() * 1000}` : "false";
     const busy = await world.rows(`select 1 from pushes where lease is not null or ${due}`);
     return busy.length <= apple.silentStreams();

@@ -6,7 +6,7 @@ import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { LIMITS, RATES } from "../../src/limits.ts";
-import { WEBHOOK } from "../../src/notification-limits.ts";
+import { WEBHOOK_LIMITS } from "../../src/notification-limits.ts";
 import { startTestApp } from "../support/app.ts";
 import {
   type Agent,
@@ -226,7 +226,7 @@ test("what is given up stays unread, and another PUT posts it again [§5.9.5(6)]
   receiver.behave(() => 500);
   await say("late");
   await app.webhooks.settled();
-  const full = `update channels set queued = ${WEBHOOK.queued} where key_id = '${agent.key.id}' returning 1`;
+  const full = `update channels set queued = ${WEBHOOK_LIMITS.queued} where key_id = '${agent.key.id}' returning 1`;
   await rows(full);
   await say("no room");
   expect(await state()).toMatchObject({
@@ -234,8 +234,8 @@ test("what is given up stays unread, and another PUT posts it again [§5.9.5(6)]
     missed: 1,
     last_error: { code: "queue_full" },
   });
-  await rows(full.replace(`${WEBHOOK.queued}`, "1"));
-  await advance(WEBHOOK.message_life + 60, 3_600);
+  await rows(full.replace(`${WEBHOOK_LIMITS.queued}`, "1"));
+  await advance(WEBHOOK_LIMITS.message_life + 60, 3_600);
   expect(await state()).toMatchObject({ state: "failing", missed: 2 });
   expect((await inboxOf(person, agent)).unread).toBe(2);
   receiver.behave(() => 410);
@@ -394,7 +394,7 @@ test("the triggers use the numbers of the table of limits", async () => {
   const [[text]] = (await rows(
     "select sql from sqlite_schema where name = 'items_webhook_insert'",
   )) as [[string]];
-  expect(text).toContain(`>= ${WEBHOOK.queued};`);
-  expect(text).toContain(`< ${WEBHOOK.queued};`);
-  expect(text).toContain(`+ ${WEBHOOK.message_life * 1000},`);
+  expect(text).toContain(`>= ${WEBHOOK_LIMITS.queued};`);
+  expect(text).toContain(`< ${WEBHOOK_LIMITS.queued};`);
+  expect(text).toContain(`+ ${WEBHOOK_LIMITS.message_life * 1000},`);
 });

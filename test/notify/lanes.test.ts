@@ -1,7 +1,9 @@
 /** What concerns all pushes of an environment: provider tokens, a lane that stops, requests that lanes share. */
 
 import { expect, test } from "bun:test";
-import { PUSH } from "../../src/notification-limits.ts";
+import { ACCOUNT_SHARE } from "../../src/notify/account-turns.ts";
+import { REQUESTS, RESERVED } from "../../src/notify/request-pool.ts";
+import { TIME_LIMIT } from "../../src/notify/requests.ts";
 import { startApple } from "../support/apple.ts";
 import { ask, createTask } from "../support/client.ts";
 import { createPushWorld } from "../support/push-world.ts";
@@ -98,7 +100,7 @@ test("another 403 stops the lane: rows wait until they expire, and health says w
   });
   expect(status.lanes[0]!.counts).toMatchObject({ InvalidProviderToken: 1 });
   expect(status.queues).toMatchObject([{ lane: "sandbox", rows: 2 }]);
-  const told = world.app.lines.filter((line) => line.includes("push lane stopped"));
+  const told = world.app.lines.filter((line) => line.includes("lane stopped"));
   expect(told.length).toBe(1);
   await world.advance(35);
   const [first] = (await world.app.services.pushStatus.read(1)).records;
@@ -154,14 +156,14 @@ test("two lanes whose service hangs share the requests of the process, and then 
   await questionsOf(agent.send, 15);
   const underWay = () => [apple.silentStreams(), production.silentStreams()];
   // But for what an account leaves to others.
-  const share = PUSH.account_share / (PUSH.account_share + 1);
-  const most = Math.floor((PUSH.in_flight - PUSH.in_flight_reserved) * share);
+  const share = ACCOUNT_SHARE / (ACCOUNT_SHARE + 1);
+  const most = Math.floor((REQUESTS - RESERVED) * share);
   await until(() => underWay()[0]! + underWay()[1]! >= most);
-  expect(Math.min(...underWay())).toBeGreaterThanOrEqual(PUSH.in_flight_reserved);
+  expect(Math.min(...underWay())).toBeGreaterThanOrEqual(RESERVED);
   const of_lanes = app.sender.health().filter(({ channel }) => channel === "apns");
   expect(of_lanes.map(({ in_flight }) => in_flight).toSorted()).toEqual(underWay().toSorted());
   for (const one of [apple, production]) one.behave(() => undefined);
-  await world.clock.advance(PUSH.time_limit + 0.1);
+  await world.clock.advance(TIME_LIMIT + 0.1);
   await world.advance(10, 1);
   for (const one of [apple, production]) {
     const alerts = one.delivered.filter(({ type }) => type === "alert");

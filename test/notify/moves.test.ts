@@ -1,7 +1,7 @@
 /** A device that moves to the other environment: its pushes follow it, and no token crosses over. */
 
 import { expect, test } from "bun:test";
-import { PUSH } from "../../src/notification-limits.ts";
+import { NOTIFICATION_LIMITS } from "../../src/notification-limits.ts";
 import { startApple } from "../support/apple.ts";
 import { ask, createTask, DEVICE, type Person } from "../support/client.ts";
 import { createPushWorld, type Phone } from "../support/push-world.ts";
@@ -96,7 +96,7 @@ test("what a stopped lane has for a device stays bounded, and ends", async () =>
   };
   for (let i = 0; i < 3; i++) await change();
   expect((await kept()).length).toBe(500);
-  const earlier = (PUSH.clear_life - 6_000) * 1_000;
+  const earlier = (NOTIFICATION_LIMITS.clear_life - 6_000) * 1_000;
   await world.change(
     `update pushes set created_at = created_at - ${earlier} where kind = 'silent'`,
   );

@@ -1,7 +1,7 @@
 /** ntfy: what refusals, failures and a host that hangs do (docs/interface.md 19.5.4). */
 
 import { expect, test } from "bun:test";
-import { PUSH } from "../../src/notification-limits.ts";
+import { NOTIFICATION_LIMITS } from "../../src/notification-limits.ts";
 import { ask } from "../support/client.ts";
 import { startNtfy } from "../support/ntfy.ts";
 import { startNtfyWorld } from "../support/ntfy-world.ts";
@@ -129,9 +129,9 @@ test("a test of a channel waits for a connection to its host [§19.2.5]", async 
   for (const { agent } of stuck) await ask(agent.send, { prompt: "Go?", expires_in: 86_400 });
   await until(() => slow.open() === 4);
   await clock.advance(1);
-  const before = clock.pendingIn(PUSH.connection_wait);
+  const before = clock.pendingIn(NOTIFICATION_LIMITS.connection_wait);
   const late = testOf(waiting);
-  await until(() => clock.pendingIn(PUSH.connection_wait) > before);
+  await until(() => clock.pendingIn(NOTIFICATION_LIMITS.connection_wait) > before);
   expect(slow.open()).toBe(4);
   slow.behave("ok");
   // The requests that hang end, and the test goes before what waits in the queue.

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { newQuestion, type Question } from "../../src/model/question.ts";
 import { newTask, type Task } from "../../src/model/task.ts";
-import { PUSH } from "../../src/notification-limits.ts";
+import { NOTIFICATION_LIMITS } from "../../src/notification-limits.ts";
 import { type ApnsRequest, render } from "../../src/notify/channels/apns/payloads.ts";
 import {
   composeActivity,
@@ -90,7 +90,7 @@ test("text is cut between characters, so that the whole is 4,096 bytes at most, 
       const prompt = [...letter.repeat(length)].slice(0, 2_000).join("");
       const question = questionOf({ prompt, kind: "choice", options: ["語".repeat(80), "b"] });
       const request = renderQuestion(question, key, FULL);
-      expect(bytesOf(request)).toBeLessThanOrEqual(PUSH.payload_bytes);
+      expect(bytesOf(request)).toBeLessThanOrEqual(NOTIFICATION_LIMITS.payload_bytes);
       const { body } = alertOf(request);
       if (body !== prompt) {
         // The beginning, in whole characters, and as much as there is room for.
@@ -98,7 +98,7 @@ test("text is cut between characters, so that the whole is 4,096 bytes at most, 
         expect(body.at(-1)).toBe("…");
         expect(prompt.startsWith(kept)).toBe(true);
         expect(kept.length % letter.length).toBe(0);
-        const room = PUSH.payload_bytes - bytesOf(request);
+        const room = NOTIFICATION_LIMITS.payload_bytes - bytesOf(request);
         expect(room).toBeLessThan(Buffer.byteLength(JSON.stringify(letter)) - 2);
       }
       expect(request.payload.relay.options).toEqual(question.options);
@@ -108,7 +108,7 @@ test("text is cut between characters, so that the whole is 4,096 bytes at most, 
 
 test("a text that just fits is left alone, and one byte more is cut", () => {
   const size = (prompt: string) => bytesOf(renderQuestion(questionOf({ prompt }), key, FULL));
-  const room = PUSH.payload_bytes - size("");
+  const room = NOTIFICATION_LIMITS.payload_bytes - size("");
   const fits = "語".repeat(Math.floor(room / 3)) + "x".repeat(room % 3);
   expect(size(fits)).toBe(4_096);
   expect(alertOf(renderQuestion(questionOf({ prompt: fits }), key, FULL)).body).toBe(fits);
@@ -144,7 +144,10 @@ test("the longest texts of every kind fit", () => {
       },
       FULL,
     );
-  const clear = Array.from({ length: PUSH.clear_ids }, () => `tsk_${"0".repeat(32)}`);
+  const clear = Array.from(
+    { length: NOTIFICATION_LIMITS.clear_ids },
+    () => `tsk_${"0".repeat(32)}`,
+  );
   for (const request of [
     renderTask({ task, key: loud, changes: ["status_note"], expires_at: now }, FULL),
     renderQuestion(question, loud, FULL),
@@ -174,8 +177,10 @@ test("below the prompt are the fallback and the first lines of the context, in t
     });
     expect(otherwise!.endsWith("…") && lines!.endsWith("…")).toBe(true);
     const size = (text: string) => Buffer.byteLength(JSON.stringify(text));
-    expect(size(otherwise!.slice("Otherwise: ".length))).toBeLessThanOrEqual(PUSH.fallback_bytes);
-    expect(size(lines!)).toBeLessThanOrEqual(PUSH.context_bytes);
+    expect(size(otherwise!.slice("Otherwise: ".length))).toBeLessThanOrEqual(
+      NOTIFICATION_LIMITS.fallback_bytes,
+    );
+    expect(size(lines!)).toBeLessThanOrEqual(NOTIFICATION_LIMITS.context_bytes);
   }
   // A long prompt is cut like any other, and the buttons are as before.
   const long = questionOf({
@@ -185,7 +190,7 @@ test("below the prompt are the fallback and the first lines of the context, in t
     allow_other: true,
   });
   const request = renderQuestion(long, key, FULL);
-  expect(bytesOf(request)).toBeLessThanOrEqual(PUSH.payload_bytes);
+  expect(bytesOf(request)).toBeLessThanOrEqual(NOTIFICATION_LIMITS.payload_bytes);
   expect(request.payload.aps.category).toBe("QUESTION_CONFIRM");
   expect(request.payload.relay.options).toEqual(["Yes", "No"]);
 });

@@ -6,9 +6,9 @@ import fc from "fast-check";
 import type { PushMessage } from "../../src/model/push-message.ts";
 import { newQuestion, type QuestionInput } from "../../src/model/question.ts";
 import { newTask } from "../../src/model/task.ts";
-import { WEB_PUSH } from "../../src/notification-limits.ts";
 import type { Destination } from "../../src/notify/channel.ts";
-import { fit, render } from "../../src/notify/channels/web-push/payload.ts";
+import { IN_FLIGHT, SHORT_BYTES } from "../../src/notify/channels/web-push/client.ts";
+import { fit, PLAINTEXT_BYTES, render } from "../../src/notify/channels/web-push/payload.ts";
 import {
   endpointFault,
   keysFault,
@@ -182,13 +182,13 @@ test("a message has at most 3,993 bytes, and no character of it is torn", () => 
         const question = questionOf({ prompt, kind: "choice", options });
         const notification = composeQuestion(question, { label, last_host: null }, { full: true });
         const { message } = rendered(notification, { ticket: `mcq_${"x".repeat(170)}` });
-        expect(bytes(message)).toBeLessThanOrEqual(WEB_PUSH.plaintext_bytes);
+        expect(bytes(message)).toBeLessThanOrEqual(PLAINTEXT_BYTES);
         const { body } = message.notification;
         expect(body.isWellFormed()).toBe(true);
         const whole = [prompt, ...options.map((option) => `– ${option}`)].join("\n");
         expect(whole.startsWith(body.replace(/…$/, ""))).toBe(true);
-        const short = fit(message, WEB_PUSH.short_bytes);
-        if (short) expect(bytes(short)).toBeLessThanOrEqual(WEB_PUSH.short_bytes);
+        const short = fit(message, SHORT_BYTES);
+        if (short) expect(bytes(short)).toBeLessThanOrEqual(SHORT_BYTES);
       },
     ),
     { numRuns: 300, seed: SEED },
@@ -196,7 +196,7 @@ test("a message has at most 3,993 bytes, and no character of it is torn", () => 
   const long = asked({ prompt: "x".repeat(2_000) }).message.notification.body;
   expect(long).toBe("x".repeat(2_000));
   const cut = asked({ prompt: "語".repeat(2_000) }).message;
-  expect(bytes(cut)).toBeGreaterThan(WEB_PUSH.plaintext_bytes - 4);
+  expect(bytes(cut)).toBeGreaterThan(PLAINTEXT_BYTES - 4);
 });
 
 test("options that leave no room for anything else have no buttons", () => {
@@ -286,7 +286,7 @@ test("thousands of messages share a few connections, and each one can be read", 
   ]);
   // One statement for all, of the same service.
   expect(new Set(service.delivered.map(({ authorization }) => authorization)).size).toBe(1);
-  expect(service.connections()).toBeLessThanOrEqual(WEB_PUSH.in_flight + 10);
+  expect(service.connections()).toBeLessThanOrEqual(IN_FLIGHT + 10);
 });
 
 test("the stand-in of the push service decrypts the example of RFC 8291", () => {

@@ -2,9 +2,9 @@
 
 import { expect, test } from "bun:test";
 import { SERVER_STORE } from "../../db/read-queue.ts";
-import { PUSH, WEB_PUSH } from "../../src/notification-limits.ts";
-import type { Release } from "../../src/notify/host-slots.ts";
-import { createRequestPool } from "../../src/notify/request-pool.ts";
+import { IN_FLIGHT } from "../../src/notify/channels/web-push/client.ts";
+import { createRequestPool, REQUESTS, RESERVED } from "../../src/notify/request-pool.ts";
+import type { Release } from "../../src/notify/under-way.ts";
 
 test("a lane has what the others leave, and what is reserved for it whatever they do", () => {
   const pool = createRequestPool(20, 4);
@@ -41,8 +41,8 @@ test("whatever lanes take and give back, all of them together never have more th
 const OF_BUN = 256;
 
 test("push services that all hang leave a libSQL server its requests", async () => {
-  const pool = createRequestPool(PUSH.in_flight, PUSH.in_flight_reserved);
-  const lanes = [pool.lane(), pool.lane(), pool.lane(WEB_PUSH.in_flight)];
+  const pool = createRequestPool(REQUESTS, RESERVED);
+  const lanes = [pool.lane(), pool.lane(), pool.lane(IN_FLIGHT)];
   const taken = lanes.flatMap((lane) => lane.take(OF_BUN)).length;
   // Its reads, its writes, its changes as they happen.
   expect(taken + SERVER_STORE.read_requests + 2).toBeLessThanOrEqual(OF_BUN);

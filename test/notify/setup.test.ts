@@ -79,7 +79,7 @@ test("without configuration it says so once, makes no row and sends nothing", as
   await person.send(`PUT /v1/tasks/${task.id}/live-activity`, body);
   await agent.send(`PATCH /v1/tasks/${task.id}`, { status: "done" });
   await world.advance(10);
-  expect(world.app.lines.filter((line) => line.includes("pushes are off")).length).toBe(2);
+  expect(world.app.lines.filter((line) => line.includes("channel is off")).length).toBe(2);
   expect(await world.rows("select * from pushes")).toEqual([]);
   expect(await world.rows("select * from live_activities")).toEqual([]);
   expect(world.apple.received).toEqual([]);

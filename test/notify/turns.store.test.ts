@@ -5,9 +5,8 @@ import { systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import { createIds } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
-import { PUSH } from "../../src/notification-limits.ts";
 import { CHANNELS } from "../../src/notify/channels/registry.ts";
-import { connectLanes, createSender } from "../../src/notify/sender.ts";
+import { connectLanes, createSender, PER_TURN } from "../../src/notify/sender.ts";
 import { createTurns } from "../../src/overload/turns.ts";
 import { createTask } from "../support/client.ts";
 import { createNetwork } from "../support/outbound.ts";
@@ -120,6 +119,6 @@ test("a wave of pushes, and one of answers, take a few at a time of each turn", 
   await sender.settled();
   for (const { counts } of [requests, answers]) {
     expect(counts.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(12);
-    expect(Math.max(...counts)).toBeLessThanOrEqual(PUSH.per_turn);
+    expect(Math.max(...counts)).toBeLessThanOrEqual(PER_TURN);
   }
 });

@@ -1,7 +1,8 @@
 /** Web Push: what browsers get, when, and what an answer of their push service does (docs/interface.md 19.6). */
 
 import { expect, test } from "bun:test";
-import { WEB_PUSH } from "../../src/notification-limits.ts";
+import { SHORT_BYTES } from "../../src/notify/channels/web-push/client.ts";
+import { TOKEN_AGE } from "../../src/notify/channels/web-push/vapid.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPerson, createTask, type Person } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -207,7 +208,7 @@ test("an answer does what the table says [§19.6.5] [§19.1.5]", async () => {
   for (const status of [401, 403]) {
     const before = app.lines.length;
     expect(await send({ status })).toEqual([`failed status_${status}`, 0]);
-    expect(app.lines.slice(before).join()).toContain("push configuration at fault");
+    expect(app.lines.slice(before).join()).toContain("channel configuration at fault");
   }
   expect(await send({ status: 500 }, 6)).toEqual(["sent", 1]);
   expect(await send({ status: 503, retry_after: "20" }, 15)).toEqual(["queued", 0]);
@@ -286,7 +287,7 @@ test("a message that is too large is shortened once [§19.6.5]", async () => {
   await settled();
   const [pushed] = service.take();
   expect(pushed!.message.notification.body).toMatch(/^x{500,}…$/);
-  expect(pushed!.bytes).toBeLessThanOrEqual(WEB_PUSH.short_bytes + 103);
+  expect(pushed!.bytes).toBeLessThanOrEqual(SHORT_BYTES + 103);
   expect(await deliveries(person, long.id)).toEqual(["web_push Firefox sent"]);
   service.behave({ over: 0 });
   const before = service.received();
@@ -347,7 +348,7 @@ test("a statement of who sends is kept for hours, and made anew when it is old [
   };
   const first = await statement();
   expect(await statement()).toBe(first);
-  await clock.skip(WEB_PUSH.token_age + 1);
+  await clock.skip(TOKEN_AGE + 1);
   await settled();
   const next = await statement();
   expect(next).not.toBe(first);

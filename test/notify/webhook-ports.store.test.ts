@@ -1,7 +1,7 @@
 /** Receivers on two ports of one host (docs/interface.md 19.4.6). */
 
 import { expect, test } from "bun:test";
-import { WEBHOOK } from "../../src/notification-limits.ts";
+import { WEBHOOK_LIMITS } from "../../src/notification-limits.ts";
 import { startTestApp } from "../support/app.ts";
 import { createAgent, createPerson } from "../support/client.ts";
 import { gate, startReceiver } from "../support/receiver.ts";
@@ -26,12 +26,12 @@ test("a receiver that hangs does not delay another port of its host [§19.4.6]",
     return 200;
   });
   for (let i = 0; i < 3; i++) await create(hanging.url(`/hang-${i}`));
-  await until(() => hanging.open() >= WEBHOOK.failing_per_host);
+  await until(() => hanging.open() >= WEBHOOK_LIMITS.failing_per_host);
   const quick = startReceiver();
   await create(quick.url("/quick"));
   const typesOf = () => new Set(quick.got.map(({ type }) => type));
   await until(() => typesOf().has("channel.test") && typesOf().has("webhook.test"));
-  expect(hanging.mostOfHost()).toBe(WEBHOOK.failing_per_host);
+  expect(hanging.mostOfHost()).toBe(WEBHOOK_LIMITS.failing_per_host);
   slow.open();
   await app.webhooks.settled();
 });

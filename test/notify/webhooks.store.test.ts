@@ -6,7 +6,8 @@ import { openStore } from "../../db/open.ts";
 import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import { systemClock } from "../../src/clock.ts";
-import { WEBHOOK } from "../../src/notification-limits.ts";
+import { WEBHOOK_LIMITS } from "../../src/notification-limits.ts";
+import { LEASE } from "../../src/notify/leases.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPerson, createTask, type Person } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -175,7 +176,7 @@ test("a channel makes at most 60 attempts in any minute, over all processes [§1
 test("two processes that claim at the same time share the 60 attempts [§19.4.6]", async () => {
   const { agent, id } = await begin();
   await advance(61, 5);
-  const held_until = Math.round((clock.now() + WEBHOOK.hold_most) * 1_000);
+  const held_until = Math.round((clock.now() + WEBHOOK_LIMITS.hold_most) * 1_000);
   await rows(`update channels set held_until = ${held_until} where id = '${id}' returning 1`);
   for (let i = 0; i < 80; i++) await createTask(agent.send, { title: `t${i}` });
   await app.webhooks.settled();
@@ -201,7 +202,9 @@ test("an event that finds the queue full is counted, and the channel says so [§
   await createTask(agent.send);
   await app.webhooks.settled();
   expect(await rows(`select queued from channels where id = '${id}'`)).toEqual([[1]]);
-  await rows(`update channels set queued = ${WEBHOOK.queued - 1} where id = '${id}' returning 1`);
+  await rows(
+    `update channels set queued = ${WEBHOOK_LIMITS.queued - 1} where id = '${id}' returning 1`,
+  );
   await createTask(agent.send);
   await app.webhooks.settled();
   for (let i = 0; i < 2; i++) await createTask(agent.send);
@@ -368,7 +371,7 @@ test("another process sends what one that died had claimed, with the same id [§
     `update webhook_messages set lease = 'dead', due_at = ${until} where channel_id = '${id}' returning 1`,
   );
   receiver.behave(() => 200);
-  await advance(WEBHOOK.lease - 2);
+  await advance(LEASE - 2);
   expect(taken(path)).toEqual([]);
   await advance(5);
   expect(receiver.take().map((one) => one.id)).toEqual([tried!.id]);

@@ -1,7 +1,7 @@
-/** Whether a URL that a client gives can be called (docs/interface.md 11.6, 19.1.6). */
+/** Checks whether a URL that a client gives can be called (§11.6, §19.1.6). */
 
 import type { Clock } from "../../clock.ts";
-import { WEBHOOK } from "../../notification-limits.ts";
+import { WEBHOOK_LIMITS } from "../../notification-limits.ts";
 import { type Outbound, OutboundError, type OutboundFault } from "../../outbound/guard.ts";
 
 const REASONS: Partial<Record<OutboundFault, string>> = {
@@ -19,13 +19,13 @@ interface AddressCheckOptions {
 export type AddressCheck = ReturnType<typeof createAddressCheck>;
 
 /**
- * Returns a function that says what is wrong with a URL that the account `owner` gives; null if
- * nothing was found within `WEBHOOK.check_wait` seconds. Each request checks again.
+ * Returns a function that says what is wrong with a URL that the account `owner` gives; null if nothing
+ * was found within `check_wait` seconds. Each request checks its URL again.
  */
 export function createAddressCheck({ outbound, timers }: AddressCheckOptions) {
   return async (url: string, owner: string): Promise<string | null> => {
     const late = Promise.withResolvers<null>();
-    const cancel = timers.after(WEBHOOK.check_wait, () => late.resolve(null));
+    const cancel = timers.after(WEBHOOK_LIMITS.check_wait, () => late.resolve(null));
     const check = outbound.check(url, owner).then(
       () => null,
       (error: unknown) => {

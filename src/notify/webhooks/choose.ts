@@ -1,18 +1,17 @@
-/**
- * Chooses which of the due messages to send now, in turns of accounts (docs/interface.md 19.4.6);
- * pure.
- */
+/** Chooses which of the due messages to send now, in turns of accounts (§19.4.6); pure. */
 
-import { WEBHOOK } from "../../notification-limits.ts";
+import { WEBHOOK_LIMITS } from "../../notification-limits.ts";
 import { mayTake } from "../host-slots.ts";
 
-/** A message that is due. */
+/** Messages of one account that are under way at once, per process. */
+export const PER_ACCOUNT = 8;
+
 export interface DueMessage {
   readonly seq: number;
   readonly channel_id: string;
   readonly account_id: string;
   readonly host: string;
-  /** The last attempt of its channel failed, or none has succeeded so far. */
+  /** True if the last attempt of its channel failed, or none has succeeded so far. */
   readonly failing: boolean;
   /** Attempts that its channel may still make in this minute. */
   readonly left: number;
@@ -32,18 +31,19 @@ interface Room {
   readonly underWay: (account_id: string) => number;
 }
 
-/** In rounds, one message of each account at a time, in the order given. */
+/** Chooses in rounds: one message of each account at a time, in the order given. */
 export function chooseMessages(due: readonly DueMessage[], room: Room): DueMessage[] {
   const chosen: DueMessage[] = [];
   const counts = new Map<string, number>();
   const count = (name: string) => counts.get(name) ?? 0;
   let failing = 0;
-  /** Channels that fail never have the last connection to a host, and no account has all. */
+  /** Failing channels never take the last connection to a host, and no account takes all of them. */
   const hasConnection = ({ host, account_id, failing }: DueMessage) => {
     const left = room.ofHost(host) - count(`host ${host}`);
     const own = room.heldBy(host, account_id) + count(`host ${host} ${account_id}`);
     if (!failing) return mayTake(left, own);
-    const most = WEBHOOK.failing_per_host - count(`failing ${host}`) - room.failingAt(host, null);
+    const most =
+      WEBHOOK_LIMITS.failing_per_host - count(`failing ${host}`) - room.failingAt(host, null);
     const own_failing = count(`failing ${host} ${account_id}`) + room.failingAt(host, account_id);
     return mayTake(left, own) && mayTake(most, own_failing);
   };
@@ -52,14 +52,14 @@ export function chooseMessages(due: readonly DueMessage[], room: Room): DueMessa
     (!one.failing || failing < room.failing) &&
     hasConnection(one) &&
     count(one.channel_id) < one.left &&
-    count(one.account_id) + room.underWay(one.account_id) < WEBHOOK.per_account;
+    count(one.account_id) + room.underWay(one.account_id) < PER_ACCOUNT;
 
   const queues = Map.groupBy(due, ({ account_id }) => account_id);
   while (queues.size > 0) {
     for (const [account_id, queue] of queues) {
       const at = queue.findIndex(fits);
       if (at < 0) {
-        // Counts only grow, so what does not fit now will not fit later.
+        // Counts only grow: what does not fit now will not fit later.
         queues.delete(account_id);
         continue;
       }

@@ -1,26 +1,26 @@
-/** What the answer of a webhook's receiver means, pure (docs/interface.md 19.4.4). */
+/** Decides what the answer of a webhook's receiver means (§19.4.4); pure. */
 
-import { WEBHOOK } from "../../notification-limits.ts";
+import { WEBHOOK_LIMITS } from "../../notification-limits.ts";
 import type { OutboundAnswer, OutboundFault } from "../../outbound/guard.ts";
 import { grown } from "../channel.ts";
-import { retryAfter } from "../retry-after.ts";
+import { retryAfter } from "../requests.ts";
 import { isWebPage } from "../web-page.ts";
 
 /** An answer, or why there was none. */
 export type WebhookAnswer = OutboundAnswer | { readonly fault: OutboundFault };
 
-/** `code`: what is counted and shown as `last_error`; `ok` for what was taken. */
+/** `code` is counted and shown as `last_error`; `ok` for what was accepted. */
 export type WebhookVerdict =
   | { readonly do: "finish"; readonly code: "ok" }
   /** The receiver wants no more of this channel. */
   | { readonly do: "end"; readonly code: string }
-  /** `hold`: seconds for which nothing else of the channel is sent either; null: none asked for. */
+  /** `hold`: seconds for which nothing of the channel is sent; null if the receiver did not ask for that. */
   | { readonly do: "again"; readonly code: string; readonly hold: number | null };
 
 interface WebhookAttempt {
-  /** Epoch seconds, which a `Retry-After` with a date is compared with. */
+  /** Epoch seconds, for a `Retry-After` with a date. */
   readonly now: number;
-  /** Whether it was a test: a web page is no success of one. */
+  /** True for a test, of which a web page is not a success. */
   readonly is_test: boolean;
 }
 
@@ -38,13 +38,13 @@ export function classify(answer: WebhookAnswer, { now, is_test }: WebhookAttempt
   return { do: "again", code, hold: busy ? holdOf(headers["retry-after"], now) : null };
 }
 
-/** Seconds, at most `WEBHOOK.hold_most`; null: none asked for. */
+/** Seconds, at most `hold_most`; null if none were asked for. */
 function holdOf(header: unknown, now: number): number | null {
   const seconds = retryAfter(header, now);
-  return seconds ? Math.min(seconds, WEBHOOK.hold_most) : null;
+  return seconds ? Math.min(seconds, WEBHOOK_LIMITS.hold_most) : null;
 }
 
 /** Seconds until the next attempt after the `attempts`-th failed; `jitter`: from 0 to below 1. */
 export function backoff(attempts: number, jitter: number): number {
-  return 1 + jitter * grown(WEBHOOK.backoff, attempts, WEBHOOK.backoff_most);
+  return 1 + jitter * grown(WEBHOOK_LIMITS.backoff, attempts, WEBHOOK_LIMITS.backoff_most);
 }

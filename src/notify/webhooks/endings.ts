@@ -1,4 +1,4 @@
-/** What the end of an attempt to send a message of a webhook writes; pure. */
+/** Makes the statements that end an attempt to send a message of a webhook; pure. */
 
 import {
   channelFailed,
@@ -17,8 +17,8 @@ import type { Statement } from "../../../db/store.ts";
 import { backoff, type WebhookVerdict } from "./classify.ts";
 
 /**
- * The statement that ends the delivery of a question (docs/interface.md 19.3) with its message; none for
- * another message. `now`: epoch seconds.
+ * The statement that ends the delivery of a question (§19.3) together with its message; none for other
+ * messages. `now`: epoch seconds.
  */
 export function endDelivery(
   { message, channel }: ClaimedMessage,
@@ -39,7 +39,7 @@ interface Moment {
   readonly jitter: number;
 }
 
-/** The statements that end one attempt, as the verdict on its answer asks (docs/interface.md 19.4.5). */
+/** The statements that end one attempt as the verdict asks (§19.4.5). */
 export function endAttempt(
   claimed: ClaimedMessage,
   verdict: WebhookVerdict,

@@ -1,13 +1,9 @@
-/**
- * A message of a webhook as a request, in the form of Standard Webhooks, pure
- * (docs/interface.md 19.4.2).
- */
+/** Makes the request of a webhook message, in the form of Standard Webhooks (§19.4.2); pure. */
 
 import { createHmac } from "node:crypto";
 import type { OutboundRequest } from "../../outbound/guard.ts";
 import { VERSION } from "../../version.ts";
 
-/** A message of a webhook. */
 export interface WebhookMessage {
   /** `webhook-id`: the same in all attempts. */
   readonly id: string;
@@ -18,14 +14,13 @@ export interface WebhookMessage {
   readonly data: string;
 }
 
-/** Where a webhook is posted to, and the secret that signs it. */
 export interface WebhookTarget {
   readonly url: string;
   /** `whsec_` and base64. */
   readonly secret: string;
 }
 
-/** `now`: epoch seconds of the attempt, which the signature covers. */
+/** `now`: epoch seconds of the attempt; the signature covers them. */
 export function webhookRequest(
   { id, type, created_at, data }: WebhookMessage,
   { url, secret }: WebhookTarget,

@@ -1,6 +1,6 @@
 /**
  * Sends the messages of webhooks: claims what is due by lease, in turns of accounts, and does what
- * each answer asks for (docs/interface.md 19.4).
+ * each answer asks for (§19.4).
  */
 
 import {
@@ -18,34 +18,35 @@ import {
   TESTS,
 } from "../../../db/notify/webhook-queue.ts";
 import { IN_BACKGROUND, type Statement, type Store } from "../../../db/store.ts";
-import type { Cancel, Clock } from "../../clock.ts";
+import type { Clock } from "../../clock.ts";
 import type { Ids } from "../../ids.ts";
 import { describeError, type Log } from "../../log.ts";
 import type { StoredEvent } from "../../model/event.ts";
 import type { LaneHealth } from "../../model/notification.ts";
-import { PUSH, WEBHOOK } from "../../notification-limits.ts";
+import { NOTIFICATION_LIMITS, WEBHOOK_LIMITS } from "../../notification-limits.ts";
 import { type Outbound, OutboundError } from "../../outbound/guard.ts";
 import { createDueTimes } from "../due-times.ts";
 import type { HostSlots } from "../host-slots.ts";
-import { createLeaseWatch } from "../leases.ts";
-import { createRetryUntil } from "../retry-until.ts";
+import { createLeaseWatch, LEASE } from "../leases.ts";
+import { addTo } from "../under-way.ts";
 import { isWanted } from "../wanted.ts";
-import { chooseMessages, type DueMessage } from "./choose.ts";
+import { createWorkerLoop, POLL_EVERY } from "../worker-loop.ts";
+import { chooseMessages, type DueMessage, PER_ACCOUNT } from "./choose.ts";
 import { classify, type WebhookVerdict } from "./classify.ts";
 import { endAttempt, endDelivery } from "./endings.ts";
 import { type WebhookMessage, type WebhookTarget, webhookRequest } from "./request.ts";
 
 /** Access to the inbox items that the webhook of a key gets. */
 export interface ItemPosts {
-  /** The item as it is now; null once it was read, or is gone with its key or account. */
-  read(item: ItemOf): Promise<Omit<WebhookMessage, "id"> | null>;
+  /** The item as it is now; null if it was read, or is gone with its key or account. */
+  read(item: ItemRef): Promise<Omit<WebhookMessage, "id"> | null>;
   /**
-   * Marks it as read, and its task as seen, in one batch with `statements`; may be called again.
+   * Marks the item as read and its task as seen, in one batch with `statements`. May be called again.
    */
-  taken(item: ItemOf, statements: readonly Statement[]): Promise<void>;
+  taken(item: ItemRef, statements: readonly Statement[]): Promise<void>;
 }
 
-interface ItemOf {
+interface ItemRef {
   readonly id: string;
   readonly account_id: string;
 }
@@ -62,62 +63,51 @@ interface WebhookWorkerOptions {
   readonly log: Log;
 }
 
-/** The target of an account. */
 interface OwnedTarget extends WebhookTarget {
   readonly account_id: string;
 }
 
-/** Where the test of a channel is sent. */
 interface TestTarget extends OwnedTarget {
   readonly host: string;
 }
 
-/** Distinct codes that are counted; further ones count as `other`. */
-const CODES = 100;
-
-/** Its lane in figures; no channel has a lane of this name. */
+/** The name of its channel and lane in figures. No other channel has a lane of this name. */
 const LANE = "webhook";
+/** Messages under way at once, per process. */
+const IN_FLIGHT = 64;
+/** Of those, messages of channels whose last attempt failed: hosts that hang leave room. */
+const IN_FLIGHT_FAILING = 32;
+/** Accounts whose events wake the worker at once. Events of others wait for the next poll. */
+const KNOWN_ACCOUNTS = 10_000;
 
 const failingName = (host: string, account_id: string | null) => `${host} ${account_id ?? ""}`;
-
-function addTo(counts: Map<string, number>, name: string, n: 1 | -1): void {
-  const left = (counts.get(name) ?? 0) + n;
-  if (left > 0) counts.set(name, left);
-  else counts.delete(name);
-}
 
 export type WebhookWorker = ReturnType<typeof createWebhookWorker>;
 
 /** The worker of one process; all processes on a store share the queue. */
 export function createWebhookWorker(options: WebhookWorkerOptions) {
   const { store, items, outbound, slots, clock, timers, ids, log } = options;
-  const deliveries = new Set<Promise<void>>();
-  /** Messages under way by account, and those of failing channels. */
+  /** Messages under way by account. */
   const of_account = new Map<string, number>();
   let under_way = 0;
   let failing_under_way = 0;
-  /** Those of failing channels by host, and by host and account. */
+  /** Messages of failing channels by host, and by host and account. */
   const failing_at = new Map<string, number>();
-  /** When messages of an account were last claimed, as a number that grows: who waits longest is next. */
+  /** A number that grows with each claim, by account: the account that waits longest is next. */
   const served = new Map<string, number>();
   let turn = 0;
-  const counts: Record<string, number> = Object.create(null);
   const since = clock.now();
   const cut = new AbortController();
-  let timer: Cancel | undefined;
-  let running: Promise<void> | undefined;
-  let again = false;
-  let stopping = false;
 
-  /** Accounts that have webhooks, as far as this process has seen: only a hint of when to look. */
+  /** Accounts that are known to have webhooks: a hint of when to look. */
   const known = new Set<string>();
   const learn = (account_id: string) => {
-    if (known.size >= WEBHOOK.known_accounts) known.delete(known.values().next().value!);
+    if (known.size >= KNOWN_ACCOUNTS) known.delete(known.values().next().value!);
     known.add(account_id);
   };
 
-  const leases = createLeaseWatch(clock, WEBHOOK.lease);
-  let next_look = clock.elapsed();
+  // Only its leases show what a killed process had claimed.
+  const lookAtLeases = createLeaseWatch(clock, (limit) => store.read(messageLeases({ limit })));
   const correctDueTimes = createDueTimes({
     store,
     clock,
@@ -125,19 +115,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     correct: (ids, now) => makeMessagesDue.map((step) => step({ ids, now })),
   });
 
-  const retryUntil = createRetryUntil({
-    clock,
-    log,
-    event: "webhooks wait for the store",
-    isStopping: () => stopping,
-  });
-
-  const count = (code: string) => {
-    const slot = code in counts || Object.keys(counts).length < CODES ? code : "other";
-    counts[slot] = (counts[slot] ?? 0) + 1;
-  };
-
-  /** One request. Never throws. */
+  /** Sends one request. Never throws. */
   const send = async (
     message: WebhookMessage,
     target: OwnedTarget,
@@ -155,11 +133,11 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     });
     const is_test = TESTS.includes(message.type);
     const verdict = classify(answer, { now: clock.now(), is_test });
-    count(verdict.code);
+    loop.count(verdict.code);
     return verdict;
   };
 
-  /** What the verdict asks for, as the statements that end this attempt. */
+  /** The statements that end an attempt as the verdict asks. */
   const ending = (claimed: ClaimedMessage, verdict: WebhookVerdict): Statement[] => {
     if (verdict.do !== "finish") {
       const { channel, message } = claimed;
@@ -200,7 +178,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
   const launch = (claimed: ClaimedMessage, failing: boolean, until: number) => {
     const { account_id, host } = claimed.channel;
     served.delete(account_id);
-    if (served.size >= WEBHOOK.known_accounts) served.delete(served.keys().next().value!);
+    if (served.size >= KNOWN_ACCOUNTS) served.delete(served.keys().next().value!);
     served.set(account_id, ++turn);
     const add = (n: 1 | -1) => {
       under_way += n;
@@ -210,27 +188,25 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
       for (const of of [null, account_id]) addTo(failing_at, failingName(host, of), n);
     };
     add(1);
-    const delivery = deliver(claimed, until)
-      // If it is not settled, its lease runs out and the message is sent once more.
-      .catch((error: unknown) => log.warn("webhook not settled", describeError(error)))
-      .finally(() => {
-        add(-1);
-        deliveries.delete(delivery);
-        run();
-      });
-    deliveries.add(delivery);
+    loop.track(
+      deliver(claimed, until)
+        // If it is not settled, its lease runs out and the message is sent once more.
+        .catch((error: unknown) => log.warn("webhook not settled", describeError(error)))
+        .finally(() => add(-1)),
+    );
   };
 
-  const offered = async (): Promise<DueMessage[]> => {
+  /** Due messages that could be sent now, those of the account that waits longest first. */
+  const readDue = async (): Promise<DueMessage[]> => {
     const now = clock.now();
-    const accounts = [...of_account].filter(([, n]) => n >= WEBHOOK.per_account);
+    const accounts = [...of_account].filter(([, n]) => n >= PER_ACCOUNT);
     const rows = await store.read(
       dueMessages({
         now,
         now_ms: Math.round(now * 1000),
         hosts: JSON.stringify(slots.full()),
         accounts: JSON.stringify(accounts.map(([id]) => id)),
-        failing: failing_under_way < WEBHOOK.in_flight_failing ? 1 : 0,
+        failing: failing_under_way < IN_FLIGHT_FAILING ? 1 : 0,
       }),
     );
     const due = rows.map(([seq, channel_id, account_id, host, failing, left]) => {
@@ -241,101 +217,70 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     return due.toSorted((one, other) => turnOf(one) - turnOf(other));
   };
 
-  /**
-   * Claims messages and launches their deliveries; returns how many, as another process may be
-   * faster.
-   */
-  const claim = async (chosen: readonly DueMessage[]): Promise<number> => {
+  /** Claims messages and launches their deliveries. Returns how many: another process may be faster. */
+  const claimChosen = async (chosen: readonly DueMessage[]): Promise<number> => {
     const now = clock.now();
-    const until = clock.elapsed() + WEBHOOK.lease;
+    const until = clock.elapsed() + LEASE;
     const lease = ids.unique();
     const moment = { now, now_ms: Math.round(now * 1000), lease };
     const seqs = JSON.stringify(chosen.map(({ seq }) => seq));
-    const claim = claimMessages({ ...moment, until: now + WEBHOOK.lease, seqs });
+    const claim = claimMessages({ ...moment, until: now + LEASE, seqs });
     await store.write([claim, countAttempts(moment)], IN_BACKGROUND);
     // Messages that cannot be read now are sent after the lease has run out.
     const claimed = await retryUntil(
       () => store.read(claimedMessages({ lease })),
-      until - WEBHOOK.lease / 2,
+      until - LEASE / 2,
     );
     const failing = new Set(chosen.filter((one) => one.failing).map(({ seq }) => seq));
     for (const one of claimed) launch(one, failing.has(one.message.seq), until);
     return claimed.length;
   };
 
-  /** Only its leases show what a killed process had claimed. */
-  const lookAtLeases = async () => {
-    const rows = await store.read(messageLeases({ limit: WEBHOOK.leases }));
-    // The moment after the read: a lease must not seem older than it is.
-    next_look = clock.elapsed() + WEBHOOK.poll_every;
-    const lapsed = leases.lapsed(rows.map(([lease]) => lease));
+  const releaseLeases = async () => {
+    const lapsed = (await lookAtLeases()) ?? [];
     if (lapsed.length === 0) return;
-    await store.write(
-      [releaseLapsed({ lapsed: JSON.stringify(lapsed), now: clock.now() })],
-      IN_BACKGROUND,
-    );
+    const release = releaseLapsed({ lapsed: JSON.stringify(lapsed), now: clock.now() });
+    await store.write([release], IN_BACKGROUND);
   };
 
-  const pass = async () => {
-    for (;;) {
-      again = false;
-      const total = WEBHOOK.in_flight - under_way;
-      // A delivery calls `run` when it ends.
-      if (stopping || total <= 0) return;
-      if (clock.elapsed() >= next_look) await lookAtLeases();
-      await correctDueTimes();
-      const chosen = chooseMessages(await offered(), {
-        total,
-        failing: WEBHOOK.in_flight_failing - failing_under_way,
-        ofHost: slots.free,
-        heldBy: slots.heldBy,
-        failingAt: (host, account_id) => failing_at.get(failingName(host, account_id)) ?? 0,
-        underWay: (account_id) => of_account.get(account_id) ?? 0,
-      });
-      if (stopping) return;
-      if (chosen.length > 0 && (await claim(chosen)) > 0) continue;
-      if (again) continue;
-      timer?.();
-      timer = clock.after(WEBHOOK.poll_every, run);
-      return;
-    }
+  const claim = async (): Promise<number | null> => {
+    const total = IN_FLIGHT - under_way;
+    // A delivery calls `run` when it ends.
+    if (total <= 0) return null;
+    await releaseLeases();
+    await correctDueTimes();
+    const chosen = chooseMessages(await readDue(), {
+      total,
+      failing: IN_FLIGHT_FAILING - failing_under_way,
+      ofHost: slots.free,
+      heldBy: slots.heldBy,
+      failingAt: (host, account_id) => failing_at.get(failingName(host, account_id)) ?? 0,
+      underWay: (account_id) => of_account.get(account_id) ?? 0,
+    });
+    if (loop.isStopping()) return null;
+    return chosen.length > 0 && (await claimChosen(chosen)) > 0 ? 0 : POLL_EVERY;
   };
 
-  function run(): void {
-    if (stopping) return;
-    again = true;
-    running ??= pass()
-      .catch((error: unknown) => {
-        log.warn("webhooks not claimed", describeError(error));
-        timer?.();
-        timer = clock.after(WEBHOOK.poll_every, run);
-      })
-      .finally(() => {
-        running = undefined;
-        if (again) run();
-      });
-  }
+  const loop = createWorkerLoop({ clock, timers, log, name: "webhooks", claim });
+  const { run, settled, retryUntil } = loop;
 
   return {
     lane: LANE,
 
-    /** Sends what is due; call it at any time. */
     run,
+    settled,
 
     /** Notes that an account has a webhook. */
     learn,
 
-    /**
-     * Call it with events that this process has committed: sends those of accounts with webhooks at
-     * once.
-     */
+    /** Takes events that this process has committed, and sends those of accounts with webhooks at once. */
     committed(events: readonly StoredEvent[]): void {
       if (events.some(({ account_id }) => known.has(account_id))) run();
     },
 
     /**
-     * Sends one message at once, outside of the queue, within `WEBHOOK.test_wait` seconds; null
-     * when no connection to the host was free within `PUSH.connection_wait`. Never throws.
+     * Sends one message at once, outside of the queue, within `test_wait` seconds. Null if no
+     * connection to the host was free within `connection_wait`. Never throws.
      */
     async sendNow(
       message: WebhookMessage,
@@ -344,8 +289,8 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
       const late = new AbortController();
       const impatient = new AbortController();
       const cancels = [
-        timers.after(WEBHOOK.test_wait, () => late.abort(new OutboundError("timed_out"))),
-        clock.after(PUSH.connection_wait, () => impatient.abort()),
+        timers.after(WEBHOOK_LIMITS.test_wait, () => late.abort(new OutboundError("timed_out"))),
+        clock.after(NOTIFICATION_LIMITS.connection_wait, () => impatient.abort()),
       ];
       const until = AbortSignal.any([impatient.signal, cut.signal]);
       const release = await slots.wait(host, { owner: target.account_id, is_test: true, until });
@@ -358,22 +303,8 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
       }
     },
 
-    /** Resolves when nothing is under way. */
-    async settled(): Promise<void> {
-      while (running || deliveries.size > 0) await Promise.all([running, ...deliveries]);
-    },
-
-    /**
-     * Waits for the deliveries under way, for `WEBHOOK.stop_wait` seconds at most, then aborts them
-     * and gives the leases back.
-     */
-    async stop(): Promise<void> {
-      stopping = true;
-      timer?.();
-      const cancel = timers.after(WEBHOOK.stop_wait, () => cut.abort());
-      while (running || deliveries.size > 0) await Promise.all([running, ...deliveries]);
-      cancel();
-    },
+    /** Waits for the deliveries under way, aborts what takes too long, and gives the leases back. */
+    stop: (): Promise<void> => loop.stop(() => cut.abort()),
 
     health: (): LaneHealth => ({
       channel: LANE,
@@ -382,7 +313,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
       reason: null,
       since,
       in_flight: under_way,
-      counts: { ...counts },
+      counts: loop.counts(),
     }),
   };
 }

@@ -16,7 +16,7 @@ export const apns: Channel<ApnsRequest, ApnsAnswer> = {
   connect,
 };
 
-/** The client is loaded only where an environment has a key. */
+/** Loads the client only if an environment has a key. */
 async function connect(config: Config, clock: Clock, { direct }: Network) {
   const { APNS_TEAM_ID: team_id, APNS_BUNDLE_ID: bundle_id, APNS_CA_FILE: ca_file } = config;
   if (team_id === undefined || bundle_id === undefined) return [];
@@ -51,10 +51,7 @@ async function readCa(path: string): Promise<string> {
   throw new ConfigError(`APNS_CA_FILE: is not a PEM file with a certificate: ${showPath(path)}`);
 }
 
-/**
- * Whether a value that is no PEM text may be part of a key, and must not be shown: a key of P-256
- * has at least 90 bytes.
- */
+/** Whether a value without PEM lines may be part of a key and must not be shown. A P-256 key has at least 90 bytes. */
 const mayBeKey = (value: string): boolean =>
   /^[A-Za-z0-9+/=\s]+$/.test(value) && !(value.startsWith("/") && value.length < 100);
 

@@ -1,7 +1,18 @@
-/** What an answer of Apple's push service means (docs/interface.md §14.7), pure. */
+/** Decides what an answer of Apple's push service means (§14.7); pure. */
 
-import { PUSH } from "../../../notification-limits.ts";
-import { type Attempt, grown, type Verdict } from "../../channel.ts";
+import {
+  type Attempt,
+  grown,
+  LOST_BACKOFF,
+  LOST_BACKOFF_MOST,
+  type Verdict,
+} from "../../channel.ts";
+import { HOLD_MOST } from "../../requests.ts";
+import { TOKEN_BACKOFF } from "../../token-backoff.ts";
+
+/** Seconds of back-off after an error of the service, and attempts for which a question waits less. */
+const SERVER_BACKOFF = 900;
+const SOONER_TRIES = 2;
 
 export type ApnsAnswer =
   | { readonly kind: "ok" }
@@ -9,19 +20,16 @@ export type ApnsAnswer =
       readonly kind: "error";
       readonly status: number;
       readonly reason: string;
-      /** Epoch seconds: since when the token is invalid. */
+      /** Epoch seconds since which the token is invalid. */
       readonly timestamp: number | null;
       /** Seconds. */
       readonly retry_after: number | null;
-      /** Whether there is a newer provider token than the one that was refused. */
+      /** Whether a newer provider token exists than the one that was refused. */
       readonly renewed: boolean;
       /** Seconds until another provider token may be made. */
       readonly renewable_in: number;
     }
-  /**
-   * No answer. `fate`: the service was not reached, did not process the request, or may have
-   * processed it.
-   */
+  /** No answer. `fate`: the service was not reached, did not process the request, or may have. */
   | {
       readonly kind: "lost";
       readonly code: string;
@@ -41,19 +49,19 @@ const FAULTS = [
 export const EXPIRED_PROVIDER_TOKEN = "ExpiredProviderToken";
 
 export function classify(answer: ApnsAnswer, { kind, attempts, resent }: Attempt): Verdict {
-  const soon = { least: 0, spread: grown(PUSH.lost_backoff, attempts, PUSH.lost_backoff_most) };
+  const soon = { least: 0, spread: grown(LOST_BACKOFF, attempts, LOST_BACKOFF_MOST) };
   if (answer.kind === "ok") return { do: "finish", reason: "ok" };
   if (answer.kind === "lost") {
     const { code: reason, fate } = answer;
     if (fate === "unconnected") {
-      return { do: "pause_lane", reason, least: 0, base: PUSH.lost_backoff };
+      return { do: "pause_lane", reason, least: 0, base: LOST_BACKOFF };
     }
     // A start that may have arrived is not repeated: the person would see two.
     if (kind === "start" && fate === "unclear") return { do: "give_up", reason };
     return { do: "again", reason, delay: soon, unclear: fate === "unclear" };
   }
   const { status, reason, timestamp, retry_after } = answer;
-  const least = Math.min(retry_after ?? 0, PUSH.hold_most);
+  const least = Math.min(retry_after ?? 0, HOLD_MOST);
   if (status === 410 || reason === "BadDeviceToken") {
     return { do: "forget_target", reason, since: timestamp, delay: soon };
   }
@@ -66,17 +74,17 @@ export function classify(answer: ApnsAnswer, { kind, attempts, resent }: Attempt
   }
   if (status === 429) {
     return reason === "TooManyProviderTokenUpdates"
-      ? { do: "pause_lane", reason, least, base: PUSH.token_backoff }
+      ? { do: "pause_lane", reason, least, base: TOKEN_BACKOFF }
       : { do: "hold_target", reason, least };
   }
   if (status >= 500) {
-    const sooner = kind === "question" && attempts <= PUSH.sooner_tries;
+    const sooner = kind === "question" && attempts <= SOONER_TRIES;
     return {
       do: "again",
       reason,
       delay: sooner
-        ? { least, spread: grown(PUSH.token_backoff, attempts, PUSH.server_backoff) }
-        : { least: Math.max(least, PUSH.server_backoff), spread: PUSH.server_backoff },
+        ? { least, spread: grown(TOKEN_BACKOFF, attempts, SERVER_BACKOFF) }
+        : { least: Math.max(least, SERVER_BACKOFF), spread: SERVER_BACKOFF },
       unclear: false,
     };
   }

@@ -1,12 +1,11 @@
 /**
  * Client of Apple's push service. apns2 builds requests and parses errors; the transport is Bun's
- * HTTP/2, as apns2's own does not run on Bun, and all requests share one provider token.
+ * HTTP/2, since apns2's own does not run on Bun. All requests share one provider token.
  */
 
 import { createPrivateKey, type KeyObject, sign } from "node:crypto";
 import { ApnsClient, ApnsError, Notification, type NotificationOptions } from "apns2";
 import type { Clock } from "../../../clock.ts";
-import { PUSH } from "../../../notification-limits.ts";
 import type { DirectFetch } from "../../../outbound/direct-fetch.ts";
 import { codeOf, createTimedRequests, readText, UNCONNECTED } from "../../requests.ts";
 import { isCalledHtml } from "../../web-page.ts";
@@ -32,10 +31,10 @@ export const APPLE = {
   sandbox: "https://api.sandbox.push.apple.com",
 };
 
-/** Bytes of an answer at most; Apple's have some hundred. */
+/** Bytes of an answer at most; Apple's have a few hundred. */
 const ANSWER_BYTES = 65_536;
 
-/** The service says that it did not process the request. */
+/** Codes by which the service says that it did not process the request. */
 const REFUSED = /^HTTP2Refused/;
 
 /** Makes the client of one environment. Throws if `key` is not a P-256 private key. */
@@ -65,8 +64,7 @@ export function createApnsClient(options: ApnsOptions) {
       body,
       headers: { ...headers, "apns-id": apns_id },
       protocol: "http2",
-      // Without a client key, the passphrase only selects a connection: another value opens another
-      // one.
+      // Without a client key, the passphrase only selects a connection: a new value opens a new one.
       tls: { passphrase: String(connection), ...(ca !== undefined && { ca }) },
       signal,
     });
@@ -78,7 +76,7 @@ export function createApnsClient(options: ApnsOptions) {
   return {
     abort: requests.abort,
 
-    /** One request; never throws. */
+    /** Sends one request. Never throws. */
     async send(push: ApnsRequest): Promise<ApnsAnswer> {
       const { token, type, topic, priority, expiration, collapse_id, payload, apns_id } = push;
       const provider_token = provider.current();
@@ -96,8 +94,7 @@ export function createApnsClient(options: ApnsOptions) {
       const { signal, isLate, end } = requests.begin();
       let retry_after: number | null = null;
       let is_page = false;
-      // A view of the client with its own transport: apns2 passes on neither `apns-id` nor response
-      // headers.
+      // The client with a transport of its own: apns2 passes on neither `apns-id` nor response headers.
       const one = Object.assign(Object.create(client) as object, {
         _getSigningToken: () => provider_token,
         client: {
@@ -113,12 +110,12 @@ export function createApnsClient(options: ApnsOptions) {
       }) as unknown as Pick<ApnsClient, "send">;
       try {
         await one.send(notification);
-        // A page in front of the service, such as a login, and not the service itself.
+        // A page in front of the service answered, such as a login.
         if (is_page) return { kind: "lost", code: "unexpected_answer", fate: "refused" };
         return { kind: "ok" };
       } catch (error) {
         if (!(error instanceof ApnsError)) {
-          // A connection that has answered nothing since this request began is dead: open another.
+          // A connection that has answered nothing since this request began is dead: open another one.
           if (isLate() && answered_at < from && on_connection === connection) connection++;
           const code = isLate() ? "time-out" : codeOf(error);
           const fate = UNCONNECTED.test(code)
@@ -151,14 +148,14 @@ export function createApnsClient(options: ApnsOptions) {
   };
 }
 
-/** Seconds of a `Retry-After` header; dates are not parsed, since Apple sends none. */
+/** Seconds of a `Retry-After` header. Dates are not parsed, since Apple sends none. */
 function seconds(header: string | null): number | null {
   return header !== null && /^\d{1,6}$/.test(header) ? Number(header) : null;
 }
 
 function parseKey(pem: string): KeyObject {
   const key = createPrivateKey(pem);
-  if (key.asymmetricKeyDetails?.namedCurve !== "prime256v1") throw new Error("no P-256 key");
+  if (key.asymmetricKeyDetails?.namedCurve !== "prime256v1") throw new Error("not a P-256 key");
   return key;
 }
 
@@ -171,14 +168,14 @@ interface ProviderTokenOptions {
 
 /** Seconds by which the machine's clock may change before a token's issue time counts as wrong. */
 const CLOCK_SET = 60;
+/** Seconds after which a provider token is renewed, and between two that the service asks for. */
+const TOKEN_AGE = 2_700;
+const TOKEN_GAP = 1_200;
 
-/**
- * Keeps the one provider token of an environment. Signing is synchronous, so no two are made at
- * once.
- */
+/** Keeps the one provider token of an environment. Signing is synchronous, so no two are made at once. */
 function createProviderToken({ team_id, key_id, key, clock }: ProviderTokenOptions) {
   let token = "";
-  /** When the token was made and when one was forced, by {@link Clock.elapsed}. */
+  /** When the token was made, and when the service last asked for a new one, by {@link Clock.elapsed}. */
   let made_at = Number.NEGATIVE_INFINITY;
   let forced_at = Number.NEGATIVE_INFINITY;
   /** The token's own issue time (`iat`), epoch seconds. */
@@ -197,21 +194,21 @@ function createProviderToken({ team_id, key_id, key, clock }: ProviderTokenOptio
     current(): string {
       const age = clock.elapsed() - made_at;
       const was_set = Math.abs(clock.now() - issued_at - age) > CLOCK_SET;
-      if (age >= PUSH.provider_token_age || was_set) make();
+      if (age >= TOKEN_AGE || was_set) make();
       return token;
     },
     /**
-     * Replaces `expired`, a token that was refused as expired. True if there is now a newer token,
-     * made by this call or an earlier one. Makes at most one in 20 minutes.
+     * Replaces `expired`, a token that was refused as expired. True if there is a newer token now, made
+     * by this call or an earlier one. Makes at most one in 20 minutes.
      */
     renew(expired: string): boolean {
       if (token !== expired) return true;
-      if (clock.elapsed() - forced_at < PUSH.provider_token_gap) return false;
+      if (clock.elapsed() - forced_at < TOKEN_GAP) return false;
       forced_at = clock.elapsed();
       make();
       return true;
     },
     /** Seconds until {@link renew} may make a token again. */
-    renewableIn: (): number => forced_at + PUSH.provider_token_gap - clock.elapsed(),
+    renewableIn: (): number => forced_at + TOKEN_GAP - clock.elapsed(),
   };
 }

@@ -1,6 +1,6 @@
-/** Renders notifications for Apple's push service (docs/interface.md §14.3); pure. */
+/** Renders notifications for Apple's push service (§14.3); pure. */
 
-import { PUSH } from "../../../notification-limits.ts";
+import { NOTIFICATION_LIMITS } from "../../../notification-limits.ts";
 import type { Destination } from "../../channel.ts";
 import { bytesOf, cut } from "../../cut.ts";
 import type { Activity, Alert, Ended, Notification, Silent, Test } from "../../notification.ts";
@@ -12,7 +12,7 @@ export interface ApnsRequest extends Rendered {
 
 interface Rendered {
   readonly type: "alert" | "background" | "widgets" | "liveactivity";
-  /** Follows the bundle id. */
+  /** What follows the bundle id. */
   readonly topic: string;
   readonly priority: 5 | 10;
   /** Epoch seconds after which it need not arrive. */
@@ -36,9 +36,8 @@ const CATEGORY = {
 const INTERRUPTION = { urgent: "time-sensitive", active: "active", passive: "passive" };
 
 /**
- * Renders a notification in at most `PUSH.payload_bytes` bytes; the `address` of the destination is
- * the push token. Null for `test`, and for `ended`: a silent notification clears those alerts
- * instead.
+ * Renders a notification with a payload of at most `payload_bytes`. The `address` of the destination is
+ * the push token. Null for `test`, and for `ended`: a silent notification clears those alerts instead.
  */
 export function render(
   notification: Exclude<Notification, Ended | Test>,
@@ -111,7 +110,7 @@ function renderAlert(notification: Alert): Rendered {
     [alert, "title"],
     [alert, "subtitle"],
   ]);
-  // A request for permission that was cut no longer shows all that it permits.
+  // A request for permission that was cut does not show all that it permits.
   if (actions?.shows === "whole" && alert.body !== body) delete fitted.relay.options;
   return {
     type: "alert",
@@ -169,10 +168,10 @@ function renderActivity(activity: Activity): Rendered {
 
 type Texts = readonly (readonly [holder: Record<string, unknown>, name: string])[];
 
-/** Shortens the texts, in the given order, until the payload fits; nothing else changes. */
+/** Shortens the texts, in the given order, until the payload fits. Nothing else changes. */
 function fit(payload: Payload, texts: Texts): Payload {
   for (const [holder, name] of texts) {
-    const over = bytesOf(payload) - PUSH.payload_bytes;
+    const over = bytesOf(payload) - NOTIFICATION_LIMITS.payload_bytes;
     if (over <= 0) break;
     const text = holder[name];
     if (typeof text === "string") holder[name] = cut(text, bytesOf(text) - over);

@@ -1,4 +1,4 @@
-/** ntfy as a channel: topics on servers that accounts name (docs/interface.md 19.5). */
+/** ntfy as a channel: topics on servers that accounts name (§19.5). */
 
 import type { Channel, TargetInput } from "../../channel.ts";
 import { classify, type NtfyAnswer } from "./classify.ts";
@@ -34,7 +34,7 @@ function register({ url, token, buttons }: TargetInput) {
     server: origin,
     topic,
     token,
-    // Anybody who reads a topic without a token can use its buttons.
+    // Anyone who reads a topic without a token can use its buttons.
     buttons: buttons ?? token !== null,
   };
   return { address: JSON.stringify(address), url, exclusive: false };

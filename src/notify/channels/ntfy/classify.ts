@@ -1,8 +1,11 @@
-/** What an answer of an ntfy server means, pure (docs/interface.md 19.5.4). */
+/** Decides what an answer of an ntfy server means (§19.5.4); pure. */
 
-import { NTFY, PUSH } from "../../../notification-limits.ts";
 import type { OutboundFault } from "../../../outbound/guard.ts";
-import { type Attempt, grown, type Verdict } from "../../channel.ts";
+import { type Attempt, busyHost, grown, LOST_BACKOFF, type Verdict } from "../../channel.ts";
+import { HOLD_MOST } from "../../requests.ts";
+
+/** Seconds of the longest back-off after a failed attempt. */
+const BACKOFF_MOST = 300;
 
 export type NtfyAnswer =
   | {
@@ -10,29 +13,23 @@ export type NtfyAnswer =
       readonly status: number;
       /** Seconds. */
       readonly retry_after: number | null;
-      /** What its body is: a message that was published, a web page such as a login, or something else. */
+      /** What the body is: a message that was published, a web page such as a login, or something else. */
       readonly said: "published" | "web page" | "something else";
-      /** It returned our sequence id, as servers that replace notifications do. */
+      /** Whether it returned our sequence id, as servers that replace notifications do. */
       readonly replaces: boolean;
     }
   | { readonly kind: "lost"; readonly fault: OutboundFault }
-  /**
-   * Not sent: all connections to the host are in use, or it has not answered lately; `wait`:
-   * seconds.
-   */
+  /** Not sent: all connections to the host are in use, or it has not answered lately. `wait`: seconds. */
   | { readonly kind: "busy"; readonly wait: number };
 
-/** Faults that would occur again. */
+/** Faults that would happen again. */
 export const FINAL: readonly OutboundFault[] = ["invalid_url", "forbidden_address"];
 /** Faults after which it may have arrived. */
 const UNCLEAR: readonly OutboundFault[] = ["timed_out", "failed", "answer_too_large"];
 
 export function classify(answer: NtfyAnswer, { attempts }: Attempt): Verdict {
-  if (answer.kind === "busy") {
-    const delay = { least: answer.wait, spread: NTFY.busy_spread };
-    return { do: "again", reason: "busy", delay, unclear: false, tried: false };
-  }
-  const spread = grown(PUSH.lost_backoff, attempts, NTFY.backoff_most);
+  if (answer.kind === "busy") return busyHost(answer.wait);
+  const spread = grown(LOST_BACKOFF, attempts, BACKOFF_MOST);
   if (answer.kind === "lost") {
     const reason = answer.fault;
     if (FINAL.includes(reason)) return { do: "drop", reason, fault: false };
@@ -47,15 +44,14 @@ export function classify(answer: NtfyAnswer, { attempts }: Attempt): Verdict {
   if (status >= 200 && status < 300) {
     if (said === "published") return { do: "finish", reason: "ok", replaces };
     const reason = "unexpected_answer";
-    // A page stands in front of the server for a while. What else answers may have published it, as a server of
-    // another kind does, and would show it again with each attempt.
+    // A page stands in front of the server for a while. Anything else, such as a server of another kind, may
+    // have published the message, and would show it again with each attempt.
     return said === "web page"
       ? { do: "again", reason, delay: { least: 0, spread }, unclear: false }
       : { do: "drop", reason, fault: false };
   }
   const reason = `status_${status}`;
-  const least = Math.min(retry_after ?? 0, NTFY.hold_most);
-  // Without a Retry-After, the time grows with each refusal.
+  const least = Math.min(retry_after ?? 0, HOLD_MOST);
   if (status === 429) return { do: "hold_target", reason, least };
   if (status === 410) {
     return { do: "forget_target", reason, since: null, delay: { least, spread } };

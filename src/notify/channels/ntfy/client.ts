@@ -1,34 +1,41 @@
-/**
- * Publishes to ntfy servers that accounts name: through the outbound guard, a few at a time per
- * host.
- */
+/** Publishes to ntfy servers that accounts name, through the outbound guard and a few at a time per host. */
 
 import type { Clock } from "../../../clock.ts";
-import { NTFY } from "../../../notification-limits.ts";
+import { NOTIFICATION_LIMITS } from "../../../notification-limits.ts";
 import { OutboundError } from "../../../outbound/guard.ts";
 import { VERSION } from "../../../version.ts";
 import type { Network, RequestOrigin } from "../../channel.ts";
 import { createHostFaults } from "../../host-faults.ts";
-import { waitForHost } from "../../host-wait.ts";
-import { createTimedRequests } from "../../requests.ts";
-import { retryAfter } from "../../retry-after.ts";
+import { createTimedRequests, retryAfter } from "../../requests.ts";
 import { isWebPage } from "../../web-page.ts";
 import { FINAL, type NtfyAnswer } from "./classify.ts";
 import type { NtfyRequest } from "./payload.ts";
+
+/** Requests under way at once, per process. The waiting places of each host (host-slots.ts) are fewer. */
+export const IN_FLIGHT = 64;
+/** Requests that an account may have under way for each it leaves to others: it chooses its servers, and so how long they take. */
+const ACCOUNT_SHARE = 1;
+/** Seconds that a queued delivery waits for a connection. With its request, it ends before its lease. */
+export const QUEUED_WAIT = 4;
 
 interface NtfyOptions extends Network {
   readonly clock: Clock;
 }
 
-/**
- * The client of all ntfy servers. `send` answers `busy` where a server has no free connection, or
- * has not answered lately.
- */
+/** The client of all ntfy servers. `send` answers `busy` if a host has no free connection or has not answered lately. */
 export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
   const requests = createTimedRequests(clock);
   const faults = createHostFaults(clock);
 
-  /** One request over a connection that the caller has reserved; never throws. */
+  /** Waits for a connection, which the caller must release. Null if none was free in time. */
+  const waitForHost = async (host: string, origin: RequestOrigin) => {
+    const late = new AbortController();
+    const seconds = origin.is_test ? NOTIFICATION_LIMITS.connection_wait : QUEUED_WAIT;
+    const cancel = clock.after(seconds, () => late.abort());
+    return slots.wait(host, { ...origin, until: late.signal }).finally(cancel);
+  };
+
+  /** Sends one request over a connection that the caller has reserved. Never throws. */
   const publish = async (request: NtfyRequest, owner: string): Promise<NtfyAnswer> => {
     const { signal, isLate, end } = requests.begin();
     try {
@@ -61,16 +68,16 @@ export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
   };
 
   return {
-    own_sockets: NTFY.in_flight,
-    account_share: NTFY.account_share,
+    own_sockets: IN_FLIGHT,
+    account_share: ACCOUNT_SHARE,
 
     abort: requests.abort,
 
-    /** One request; never throws. */
+    /** Sends one request. Never throws. */
     async send(request: NtfyRequest, origin: RequestOrigin): Promise<NtfyAnswer> {
       const host = URL.parse(request.server)?.host ?? "";
       if (host === "") return { kind: "lost", fault: "invalid_url" };
-      const release = await waitForHost({ slots, clock, host, origin });
+      const release = await waitForHost(host, origin);
       if (!release) return { kind: "busy", wait: 1 };
       const wait = origin.is_test ? 0 : faults.wait(host, origin.owner);
       if (wait > 0) {
@@ -87,7 +94,7 @@ export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
   };
 }
 
-/** The message that a server says it has published (https://docs.ntfy.sh/subscribe/api/); null for anything else. */
+/** The message that a server says it published (https://docs.ntfy.sh/subscribe/api/); null for anything else. */
 function publishedIn(body: Buffer): { readonly sequence_id?: unknown } | null {
   try {
     const said = JSON.parse(body.toString()) as Readonly<Record<string, unknown>> | null;

@@ -1,18 +1,25 @@
-/** Renders notifications as JSON publishes of ntfy (docs/interface.md 19.5.2); pure. */
+/** Renders notifications as JSON publishes of ntfy (§19.5.2); pure. */
 
-import { NTFY } from "../../../notification-limits.ts";
 import type { Destination } from "../../channel.ts";
 import { bytesOf, cut } from "../../cut.ts";
 import type { Alert, Notification } from "../../notification.ts";
 
+/** Bytes of a message as a JSON string; ntfy turns a longer one into an attachment. */
+const MESSAGE_BYTES = 4_095;
+/** Bytes of a whole publish; ntfy refuses more than twice the size of a message. */
+const PUBLISH_BYTES = 8_000;
+/** Options up to which each has a button, since ntfy takes no more; and bytes of all buttons of a publish. */
+const BUTTONS = 3;
+const BUTTONS_BYTES = 4_000;
+
 /** The address of a target, as JSON. */
 export interface NtfyAddress {
-  /** Origin of the server, which a JSON publish goes to. */
+  /** Origin of the server. */
   readonly server: string;
   readonly topic: string;
   /** Access token. */
   readonly token: string | null;
-  /** True: questions have buttons, which answer by a ticket. */
+  /** True if questions have buttons, which answer by a ticket. */
   readonly buttons?: boolean;
 }
 
@@ -29,10 +36,10 @@ interface Publish {
   readonly message: string;
   /** 1 to 5; 2 makes no sound. */
   readonly priority: number;
-  /** URL that a tap opens. */
+  /** The URL that a tap opens. */
   readonly click?: string;
   readonly actions?: readonly Action[];
-  /** Notifications with the same one replace each other, from ntfy 2.16 on. */
+  /** Notifications with the same value replace each other, since ntfy 2.16. */
   readonly sequence_id: string;
 }
 
@@ -48,7 +55,7 @@ interface HttpAction {
   readonly method: "POST";
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** The notification disappears once the answer was accepted. */
+  /** Removes the notification once the answer was accepted. */
   readonly clear: true;
 }
 
@@ -93,9 +100,7 @@ export function render(
   }
 }
 
-/**
- * Parses an address. An invalid one gives an empty server, which `send` refuses as `invalid_url`.
- */
+/** Parses an address. An invalid one gives an empty server, which `send` refuses as `invalid_url`. */
 function parse(address: string): NtfyAddress {
   try {
     return JSON.parse(address) as NtfyAddress;
@@ -104,16 +109,14 @@ function parse(address: string): NtfyAddress {
   }
 }
 
-/**
- * A button for each option, and Open if the body shows only a part; none if they do not all fit.
- */
+/** A button for each option, and Open if the body shows only a part. None if they do not all fit. */
 function actionsOf(
   { subject, actions }: Alert,
   base_url: string | null,
   ticket: string | null,
 ): readonly Action[] {
   const options = actions?.kind === "text" ? [] : (actions?.options ?? []);
-  if (base_url === null || ticket === null || options.length > NTFY.buttons) return [];
+  if (base_url === null || ticket === null || options.length > BUTTONS) return [];
   const made: Action[] = options.map(
     (answer): HttpAction => ({
       action: "http",
@@ -128,12 +131,12 @@ function actionsOf(
   if (actions?.shows === "part") {
     made.push({ action: "view", label: "Open", url: pageOf("question", subject, base_url) });
   }
-  return bytesOf(made) <= NTFY.buttons_bytes ? made : [];
+  return bytesOf(made) <= BUTTONS_BYTES ? made : [];
 }
 
 /**
- * The message. For a question: its body, with the options of a choice that has no buttons. For a
- * task: what happened, and its agent.
+ * The message. For a question, its body, with the options of a choice that has no buttons. For a task,
+ * what happened, and its agent.
  */
 function textOf({ kind, body, subtitle, actions }: Alert, buttons: boolean): string {
   if (kind === "task") return `${body}\n${subtitle}`;
@@ -150,18 +153,16 @@ function clickOf(kind: Alert["kind"], subject: string, base_url: string | null) 
 const pageOf = (kind: Alert["kind"], subject: string, base_url: string): string =>
   `${base_url}/#/${kind === "question" ? "questions" : "tasks"}/${subject}`;
 
-/** A request for permission that was cut, so that it no longer shows all, has no buttons. */
+/** Removes the buttons of a request for permission that was cut, since it no longer shows all. */
 function withoutCutAnswers(request: NtfyRequest, body: string): NtfyRequest {
   const { actions: _, ...publish } = request.publish;
   return request.publish.message === body ? request : { ...request, publish };
 }
 
-/**
- * Shortens the message: ntfy turns a longer one into an attachment, and refuses a longer publish.
- */
+/** Shortens the message to `MESSAGE_BYTES`, and so that the publish has `PUBLISH_BYTES`. */
 function fit(publish: Publish): Publish {
   const { message } = publish;
-  const over = bytesOf(publish) - NTFY.publish_bytes;
-  const room = Math.min(NTFY.message_bytes, bytesOf(message) - Math.max(0, over));
+  const over = bytesOf(publish) - PUBLISH_BYTES;
+  const room = Math.min(MESSAGE_BYTES, bytesOf(message) - Math.max(0, over));
   return bytesOf(message) <= room ? publish : { ...publish, message: cut(message, room) };
 }

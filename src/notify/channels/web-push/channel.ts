@@ -1,6 +1,4 @@
-/**
- * Web Push as a channel: reaches browsers even while the page is closed (docs/interface.md 19.6).
- */
+/** Web Push as a channel: reaches browsers even while the page is closed (§19.6). */
 
 import type { Config } from "../../../config.ts";
 import type { Channel, TargetInput } from "../../channel.ts";
@@ -23,7 +21,7 @@ export const webPush: Channel<WebPushRequest, WebPushAnswer> = {
   async connect(config, clock, { direct }) {
     const settings = settingsOf(config);
     if (settings.off !== undefined) return [];
-    // Loaded only when it is on: its library takes 40 ms.
+    // Loaded only when it is on: loading its library takes 40 ms.
     const { createWebPushClient } = await import("./client.ts");
     const { subject, hosts } = settings;
     const options = { subject, hosts, proxy: config.OUTBOUND_PROXY, direct, clock };

@@ -3,21 +3,28 @@
 import { isIP } from "node:net";
 import webPush from "web-push";
 import type { Clock } from "../../../clock.ts";
-import { WEB_PUSH } from "../../../notification-limits.ts";
 import type { DirectFetch, DirectInit } from "../../../outbound/direct-fetch.ts";
 import { withoutNoProxy } from "../../../outbound/no-proxy.ts";
 import type { RequestOrigin, Shared } from "../../channel.ts";
 import { createHostFaults } from "../../host-faults.ts";
-import { codeOf, createTimedRequests, UNCONNECTED } from "../../requests.ts";
-import { retryAfter } from "../../retry-after.ts";
+import { codeOf, createTimedRequests, retryAfter, UNCONNECTED } from "../../requests.ts";
 import { isCalledHtml } from "../../web-page.ts";
 import type { WebPushAnswer } from "./classify.ts";
 import { fit, type WebPushRequest } from "./payload.ts";
 import { createVapidHeaders, sharedVapidKeys } from "./vapid.ts";
 
+/** Requests under way at once, per process. */
+export const IN_FLIGHT = 64;
+/** Bytes that a message is shortened to if the push service says that it is too large. */
+export const SHORT_BYTES = 1_500;
+/** The longest `TTL` of a message, in seconds. */
+const TTL_MOST = 2_419_200;
+/** Bytes of an answer that are read. */
+const ANSWER_BYTES = 65_536;
+
 interface WebPushOptions {
   readonly subject: string;
-  /** Hosts that the operator names; they are reached without the proxy. */
+  /** Hosts that the operator names. They are reached without the proxy. */
   readonly hosts: readonly string[];
   /** `OUTBOUND_PROXY`. */
   readonly proxy: string | undefined;
@@ -25,10 +32,10 @@ interface WebPushOptions {
   readonly clock: Clock;
 }
 
-/** Characters of a topic: RFC 8030 permits 32. */
+/** Characters of a topic; RFC 8030 permits 32. */
 const TOPIC = 24;
 
-/** The client of all push services; call `prepare` before `send`. */
+/** The client of all push services of browsers. `prepare` is called before `send`. */
 export function createWebPushClient({ subject, hosts, proxy, direct, clock }: WebPushOptions) {
   const requests = createTimedRequests(clock);
   const faults = createHostFaults(clock);
@@ -45,7 +52,7 @@ export function createWebPushClient({ subject, hosts, proxy, direct, clock }: We
     const named = hosts.includes(host) || hosts.includes(hostname);
     const life = keep_until === null ? 0 : Math.ceil(keep_until - clock.now());
     const details = webPush.generateRequestDetails({ endpoint, keys }, JSON.stringify(message), {
-      TTL: Math.min(WEB_PUSH.ttl_most, Math.max(0, life)),
+      TTL: Math.min(TTL_MOST, Math.max(0, life)),
       urgency,
       topic: topicOf(subject),
       headers: { Authorization: authorize(origin) },
@@ -66,7 +73,7 @@ export function createWebPushClient({ subject, hosts, proxy, direct, clock }: We
     return response;
   };
 
-  /** The proxy at an address that Relay looked up. One that speaks TLS needs its name. */
+  /** The URL of the proxy with an address that Relay looked up in place of its name, which TLS would need. */
   const atAddress = async (url: string): Promise<string> => {
     const at = new URL(url);
     if (at.protocol === "https:") return url;
@@ -78,12 +85,12 @@ export function createWebPushClient({ subject, hosts, proxy, direct, clock }: We
   const exchange = async (request: WebPushRequest, signal: AbortSignal): Promise<Response> => {
     const response = await post(request, signal);
     if (response.status !== 413) return response;
-    const message = fit(request.message, WEB_PUSH.short_bytes, request.shows);
+    const message = fit(request.message, SHORT_BYTES, request.shows);
     return message === null ? response : post({ ...request, message }, signal);
   };
 
   return {
-    in_flight: WEB_PUSH.in_flight,
+    in_flight: IN_FLIGHT,
 
     async prepare(shared: Shared): Promise<void> {
       const keys = await sharedVapidKeys(shared);
@@ -96,9 +103,7 @@ export function createWebPushClient({ subject, hosts, proxy, direct, clock }: We
 
     abort: requests.abort,
 
-    /**
-     * Sends one message, and again with less text if the service finds it too large; never throws.
-     */
+    /** Sends one message, and again with less text if the service finds it too large. Never throws. */
     async send(request: WebPushRequest, { owner, is_test }: RequestOrigin): Promise<WebPushAnswer> {
       const host = URL.parse(request.subscription.endpoint)?.host ?? "";
       if (host === "") return { kind: "lost", code: "invalid_url", final: true, unclear: false };
@@ -127,11 +132,11 @@ export function createWebPushClient({ subject, hosts, proxy, direct, clock }: We
 
 const LOST = { kind: "lost", final: false } as const;
 
-/** Reads the rest of a body, so that the connection can be reused; too large a body closes it. */
+/** Reads the body, so that the connection can be reused. A body that is too large closes it. */
 async function drain({ body }: Response): Promise<void> {
   let bytes = 0;
   for await (const chunk of body ?? []) {
     bytes += chunk.byteLength;
-    if (bytes > WEB_PUSH.answer_bytes) return;
+    if (bytes > ANSWER_BYTES) return;
   }
 }

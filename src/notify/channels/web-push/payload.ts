@@ -1,4 +1,4 @@
-/** Renders notifications for browsers, before encryption (docs/interface.md §19.6.3); pure. */
+/** Renders notifications for browsers, before encryption (§19.6.3); pure. */
 
 import {
   DECLARATIVE,
@@ -6,27 +6,30 @@ import {
   type PushData,
   type PushMessage,
 } from "../../../model/push-message.ts";
-import { WEB_PUSH } from "../../../notification-limits.ts";
 import type { Destination } from "../../channel.ts";
 import { bytesOf, cut } from "../../cut.ts";
 import type { Alert, Ended, Notification, Test } from "../../notification.ts";
 import { parseAddress, type Subscription } from "./subscription.ts";
 
-/** RFC 8030 5.3. */
+/** Bytes of JSON: an encrypted message of 4,096 bytes, less its header, tag and delimiter (RFC 8291). */
+export const PLAINTEXT_BYTES = 3_993;
+/** Options of a question up to which each has a button: what Chromium shows. */
+const BUTTONS = 2;
+/** Bytes of JSON that a shortened text has at least. */
+const LEAST_TEXT = 40;
+
+/** As in RFC 8030, 5.3. */
 type Urgency = "low" | "normal" | "high";
 
 export interface WebPushRequest {
   readonly subscription: Subscription;
   readonly message: PushMessage;
   readonly urgency: Urgency;
-  /** A later message with the same subject replaces one that the push service still has. */
+  /** A later message with the same subject replaces one that waits at the push service. */
   readonly subject: string;
-  /** As of {@link Alert}. */
+  /** `shows` of the alert's actions. */
   readonly shows?: "whole" | "part" | undefined;
-  /**
-   * Epoch seconds until which the push service keeps it; null: delivered only if the browser is
-   * connected now.
-   */
+  /** Epoch seconds until which the push service keeps it; null if only a browser that is connected now gets it. */
   readonly keep_until: number | null;
 }
 
@@ -57,15 +60,15 @@ export function render(
   }
 }
 
-/** With `low` and `very-low`, a push service may wait until the device is charging. */
+/** With `low` or `very-low`, a push service may wait until the device is charging. */
 function urgencyOf(notification: Shown): Urgency {
   if (!("urgency" in notification)) return "normal";
   return ({ urgent: "high", active: "normal", passive: "low" } as const)[notification.urgency];
 }
 
 /**
- * An `ended` replaces an alert that still waits at the push service. Where no alert was shown, it
- * must not arrive alone, so it is not kept.
+ * An `ended` replaces an alert that still waits at the push service. If no alert was shown, it must not
+ * arrive alone, so it is not kept.
  */
 function keptUntil(notification: Shown, { shown }: Destination): number | null {
   return notification.kind === "ended" && shown === false ? null : notification.expires_at;
@@ -104,11 +107,11 @@ function messageOf(
       data: { ...dataOf(notification, ticket), ...(answers.length > 0 && { answers }) },
     },
   });
-  const bytes = WEB_PUSH.plaintext_bytes;
+  const bytes = PLAINTEXT_BYTES;
   return fit(compose(labels), bytes, shows) ?? fit(compose([]), bytes);
 }
 
-/** The URL to open; relative to the page if the server's own address is not known. */
+/** The URL to open, relative to the page if the server's own address is not known. */
 function addressOf(notification: Shown, base: string): string {
   const { kind, subject } = notification;
   if (kind === "test") return `${base}/`;
@@ -116,10 +119,10 @@ function addressOf(notification: Shown, base: string): string {
   return `${base}/#/${about === "question" ? "questions" : "tasks"}/${subject}`;
 }
 
-/** The options that have buttons: all of them, or none. */
+/** The options that get buttons: all or none. */
 function labelsOf({ actions }: Alert): readonly string[] {
   if (!actions || actions.kind === "text") return [];
-  return actions.options.length <= WEB_PUSH.buttons ? actions.options : [];
+  return actions.options.length <= BUTTONS ? actions.options : [];
 }
 
 /** The text, with the agent of a task, or the options of a choice that has no buttons. */
@@ -146,9 +149,8 @@ function dataOf(notification: Shown, ticket: string | null): PushData {
 }
 
 /**
- * Fits a message into `bytes` of JSON by shortening its body, then its title; null if the rest is
- * too large by itself. A request for permission that was shown whole loses its buttons if its body
- * is cut.
+ * Fits a message into `bytes` of JSON by shortening its body, then its title; null if the rest alone is
+ * too large. A request for permission that was shown whole loses its buttons if its body is cut.
  */
 export function fit(
   message: PushMessage,
@@ -174,6 +176,3 @@ function fitTexts(message: PushMessage, bytes: number): PushMessage | null {
   }
   return bytesOf(fitted) <= bytes ? fitted : null;
 }
-
-/** Least size of a shortened text, in bytes of JSON. */
-const LEAST_TEXT = 40;

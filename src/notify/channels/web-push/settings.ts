@@ -1,13 +1,13 @@
-/** Whether the configuration permits Web Push (docs/interface.md 19.6.1). */
+/** Decides whether the configuration permits Web Push (§19.6.1). */
 
 import type { Config } from "../../../config.ts";
 import { isLoopback } from "../../../loopback.ts";
 
 export type Settings =
   | {
-      /** How push services reach the operator. */
+      /** How push services can contact the operator. */
       readonly subject: string;
-      /** Of `WEB_PUSH_HOSTS`. */
+      /** `WEB_PUSH_HOSTS`. */
       readonly hosts: readonly string[];
       readonly off?: never;
     }
@@ -26,7 +26,7 @@ export function settingsOf(config: Variables): Settings {
   const host = HOST.includes(":") ? `[${HOST}]` : HOST;
   const page = URL.parse(PUBLIC_URL ?? `${scheme}://${host}`);
   // Browsers run service workers only at https or loopback addresses. Without `PUBLIC_URL`, only a
-  // loopback address is known for certain.
+  // loopback address is certain.
   const secure = PUBLIC_URL !== undefined && page?.protocol === "https:";
   if (!page || !(secure || isLoopback(page.hostname))) {
     return { off: "PUBLIC_URL is neither https nor loopback" };

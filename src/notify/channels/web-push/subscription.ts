@@ -1,11 +1,10 @@
-/**
- * Checks the subscriptions that browsers give, and turns them into addresses
- * (docs/interface.md §19.6.2).
- */
+/** Checks the subscriptions that browsers give, and turns them into addresses (§19.6.2). */
 
 import { createPublicKey } from "node:crypto";
 import type { SubscriptionInput } from "../../../model/channel.ts";
-import { WEB_PUSH } from "../../../notification-limits.ts";
+
+/** Characters of the endpoint of a subscription. */
+const ENDPOINT_CHARACTERS = 1_000;
 
 /** The address of a target, as JSON. */
 export interface Subscription {
@@ -17,8 +16,8 @@ export interface Subscription {
 }
 
 /**
- * Hosts of the push services of Google, Mozilla, Apple and Microsoft. Any other must be named by
- * the operator: otherwise an account could have requests sent to any address.
+ * Hosts of the push services of Google, Mozilla, Apple and Microsoft. The operator must name any other:
+ * otherwise an account could have requests sent to any address.
  */
 const SERVICES = [
   "fcm.googleapis.com",
@@ -28,15 +27,13 @@ const SERVICES = [
   "*.notify.windows.com",
 ];
 
-/**
- * What is wrong with an endpoint; null if pushes can be sent to it. `hosts`: of `WEB_PUSH_HOSTS`.
- */
+/** What is wrong with an endpoint; null if messages can be sent to it. `hosts`: `WEB_PUSH_HOSTS`. */
 export function endpointFault(endpoint: string, hosts: readonly string[]): string | null {
   const url = URL.parse(endpoint);
   if (url?.username !== "" || url.password !== "" || url.hash !== "") {
     return "must have an endpoint that is a URL";
   }
-  if (endpoint.length > WEB_PUSH.endpoint_characters) return "has an endpoint that is too long";
+  if (endpoint.length > ENDPOINT_CHARACTERS) return "has an endpoint that is too long";
   const named = hosts.includes(url.hostname) || hosts.includes(url.host);
   if (named && (url.protocol === "https:" || url.protocol === "http:")) return null;
   const known = SERVICES.some((host) =>
@@ -64,7 +61,7 @@ function bytesIn(text: string): Buffer | null {
   return bytes.toString("base64url") === plain ? bytes : null;
 }
 
-/** Encrypting for a point off the curve could reveal something about a key (RFC 8291 section 7). */
+/** Encrypting for a point off the curve could reveal something about a key (RFC 8291, 7). */
 function isOnCurve(point: Buffer): boolean {
   const part = (from: number) => point.subarray(from, from + 32).toString("base64url");
   try {
@@ -79,16 +76,11 @@ function isOnCurve(point: Buffer): boolean {
 export function toAddress({ endpoint, keys }: SubscriptionInput): string {
   const plain = (text: string) => bytesIn(text)!.toString("base64url");
   const { p256dh, auth } = keys;
-  return JSON.stringify({
-    endpoint,
-    p256dh: plain(p256dh),
-    auth: plain(auth),
-  } satisfies Subscription);
+  const address: Subscription = { endpoint, p256dh: plain(p256dh), auth: plain(auth) };
+  return JSON.stringify(address);
 }
 
-/**
- * Parses an address. An invalid one gives an empty endpoint, which `send` refuses as `invalid_url`.
- */
+/** Parses an address. An invalid one gives an empty endpoint, which `send` refuses as `invalid_url`. */
 export function parseAddress(address: string): Subscription {
   try {
     return JSON.parse(address) as Subscription;
