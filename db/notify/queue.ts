@@ -19,7 +19,7 @@
  * (src/notify/leases.ts). This file claims and reads; settling.ts and accepted.ts end what was claimed.
  */
 
-import { and, eq, type SQL } from "drizzle-orm";
+import { and, eq, getTableColumns, type SQL } from "drizzle-orm";
 import { questionColumns } from "../questions.ts";
 import { accounts, keys, live_activities, questions, tasks } from "../schema.ts";
 import { p, type Sql, sql } from "../sql.ts";
@@ -185,29 +185,18 @@ const contextHead = sql`substr(${questions.context}, 1, ${sql.raw(CONTEXT_READ)}
 /** A task without its description, which no notification shows. */
 const { description: _, ...task } = taskColumns.task;
 
+/** What a worker reads of a row. */
+const {
+  more: _more,
+  urgency: _urgency,
+  due_at: _due_at,
+  ...delivery
+} = getTableColumns(deliveries);
+
 /** A claimed delivery with everything it is rendered from. Rows that do not exist have null fields. */
 const claimed = qb
   .select({
-    delivery: {
-      seq: deliveries.seq,
-      lease: deliveries.lease,
-      delivery_id: deliveries.delivery_id,
-      account_id: deliveries.account_id,
-      recipient_id: deliveries.recipient_id,
-      kind: deliveries.kind,
-      subject: deliveries.subject,
-      key_id: deliveries.key_id,
-      task_id: deliveries.task_id,
-      question_id: deliveries.question_id,
-      lane: deliveries.lane,
-      address: deliveries.address,
-      parts: deliveries.parts,
-      expires_at: deliveries.expires_at,
-      created_at: deliveries.created_at,
-      unclear: deliveries.unclear,
-      attempts: deliveries.attempts,
-      tried_at: deliveries.tried_at,
-    },
+    delivery,
     target: { lane: pushTargets.lane, address: pushTargets.address },
     account: { live_activities: accounts.live_activities },
     key: { label: keys.label, last_host: keys.last_host },
@@ -258,23 +247,13 @@ const claimed = qb
     ),
   );
 
-type Nullable<T> = { [Name in keyof T]: T[Name] | null };
+type Nullable<T> = { readonly [Name in keyof T]: T[Name] | null };
 type Joined = Awaited<ReturnType<typeof claimed.execute>>[number];
-type Part<Name extends keyof Joined> = Nullable<NonNullable<Joined[Name]>>;
 
-export interface ClaimedDelivery {
-  readonly delivery: Joined["delivery"];
-  /** Where it goes now, unless the row has a copy of the address. */
-  readonly target: Part<"target">;
-  readonly account: Part<"account">;
-  readonly key: Part<"key">;
-  readonly task: Part<"task">;
-  readonly question: Part<"question">;
-  /** The channel that it goes to; all null for a device. */
-  readonly channel: Part<"channel">;
-  readonly question_delivery: Part<"question_delivery">;
-  readonly activity: Part<"activity">;
-}
+/** `target`: where it goes now, unless the row has a copy of the address. `channel`: all null for a device. */
+export type ClaimedDelivery = Pick<Joined, "delivery"> & {
+  readonly [Name in Exclude<keyof Joined, "delivery">]: Nullable<NonNullable<Joined[Name]>>;
+};
 
 /** What a claim leased, the urgent ones first. */
 export const claimedDeliveries = select(

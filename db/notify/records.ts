@@ -1,5 +1,6 @@
 /** Outcome records of deliveries, kept for some days; and the end of deliveries that expired. */
 
+import { getTableColumns } from "drizzle-orm";
 import type { DeliveryRecord } from "../../src/model/notification.ts";
 import { p, sql } from "../sql.ts";
 import { insertWhere, type Query, qb, rowsOf, select, statement } from "../statement.ts";
@@ -51,22 +52,17 @@ export async function pruneDeliveryRecords(store: Store, before: number, limit: 
   return result!.changes;
 }
 
+const {
+  seq: _seq,
+  account_id: _account,
+  key_id: _key,
+  about: _about,
+  ...shown
+} = getTableColumns(deliveryRecords);
+
 /** The newest records. */
 export const newestRecords = select(
-  qb
-    .select({
-      delivery_id: deliveryRecords.delivery_id,
-      lane: deliveryRecords.lane,
-      recipient_id: deliveryRecords.recipient_id,
-      kind: deliveryRecords.kind,
-      outcome: deliveryRecords.outcome,
-      reason: deliveryRecords.reason,
-      attempts: deliveryRecords.attempts,
-      created_at: deliveryRecords.created_at,
-      tried_at: deliveryRecords.tried_at,
-      done_at: deliveryRecords.done_at,
-    })
-    .from(deliveryRecords) as Query<DeliveryRecord>,
+  qb.select(shown).from(deliveryRecords) as Query<DeliveryRecord>,
   sql`order by seq desc limit ${p("limit")}`,
 );
 

@@ -1,6 +1,6 @@
 /**
- * The tables of notifications: targets, deliveries that wait, what became of others, how far each
- * question got, and the pages that are open; channels, and the messages of webhooks that wait.
+ * The tables of notifications: targets, queued deliveries, outcome records, how far each question got,
+ * open pages, channels, and queued messages of webhooks.
  */
 
 import {
@@ -32,73 +32,71 @@ import { TaskPriority } from "../../src/model/task.ts";
 import { oneOf, strings, timestamp } from "../schema.ts";
 import { sql } from "../sql.ts";
 
-/** A version 4 UUID made by the store, since one statement makes the rows of many devices. */
+/** A version 4 UUID made in SQL, since one statement makes the rows of many devices. */
 export const UUID = sql`(lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-a' || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6))))`;
 
 /**
- * Where notifications can be sent: an address of a device for one purpose. Triggers keep it equal to
- * the token columns of `devices` and to the live activities that have not ended, in both directions,
- * since versions before 0.2.0 know only those: removing a target takes the token back there.
+ * Where notifications can be sent: the address of a device or channel for one purpose. Triggers keep the
+ * table equal to the token columns of `devices` and to the live activities that have not ended, in both
+ * directions, since versions before 0.2.0 know only those. Removing a target also removes the token there.
  */
 export const pushTargets = sqliteTable(
   "push_targets",
   {
     account_id: text().notNull(),
     purpose: oneOf(PURPOSE_NAMES).notNull(),
-    /** Id of the device. */
+    /** Id of the device or channel. */
     recipient_id: text().notNull(),
-    /** Id of the task, for `activity`; otherwise empty. */
+    /** Id of the task for `activity`; otherwise empty. */
     subject: text().notNull(),
-    /** Names the channel too (src/notify/channels/registry.ts). */
+    /** Identifies the channel too (src/notify/channels/registry.ts). */
     lane: text().notNull(),
-    /** In a form of the channel's own, such as a token. A secret. */
+    /** In a form that the channel defines, such as a token. A secret. */
     address: text().notNull(),
     /** When it was last registered, also with the same address. */
     updated_at: timestamp().notNull(),
-    /** How the person knows it; null for a device, which has no name. */
+    /** How the person knows it; null for a device. */
     label: text(),
   },
-  (t) => [
-    // Planning reads all targets of an account that are for one purpose.
-    primaryKey({ columns: [t.account_id, t.purpose, t.recipient_id, t.subject] }),
-  ],
+  // Planning reads all targets of an account that are for one purpose.
+  (t) => [primaryKey({ columns: [t.account_id, t.purpose, t.recipient_id, t.subject] })],
 );
 
 /**
- * Notifications that wait to be sent: at most one for each recipient, kind and subject, into which
- * later changes merge. A row holds ids, and no content: it is rendered from what the tables say
- * then. db/notify/queue.ts has the states of a row. Columns are named as in 0.1.0.
+ * Deliveries that wait: at most one for each recipient, kind and subject, into which later changes merge.
+ * A row holds ids and no content: it is rendered from the state of the tables when it is sent. queue.ts has
+ * the states of a row. Columns are named as in 0.1.0.
  */
 export const deliveries = sqliteTable(
   "pushes",
   {
     seq: integer().primaryKey({ autoIncrement: true }),
-    /** The same in all attempts. */
+    /** Stays the same in all attempts. */
     delivery_id: text("apns_id").notNull().default(UUID),
     account_id: text().notNull(),
     recipient_id: text("device_id").notNull(),
     kind: oneOf(NOTIFICATION_KINDS).notNull(),
-    /** What it is about, and what later changes merge by; empty when it is about the account. */
+    /** What it is about, and by which later changes merge; empty if it is about the account. */
     subject: text().notNull(),
     key_id: text(),
     task_id: text(),
     question_id: text(),
     lane: text("environment").notNull(),
-    /** A copy of the address where the target goes, else null: the target is looked up. */
+    /** A copy of the address if the target is about to go; null if the target is looked up. */
     address: text("token"),
-    /** For `silent` the ids to clear, otherwise the names of what changed. */
+    /** For `silent`, the ids to clear; otherwise the names of what changed. */
     parts: strings().notNull(),
-    /** Parts that came while it was under way; null when none did. */
+    /** Parts that came while it was under way; null if none did. */
     more: strings(),
-    /** What is claimed first: 0 questions, 1 what shows, 2 what does not. */
+    /** The order of claims: 0 questions, 1 what else is shown, 2 what is not. */
     urgency: integer().notNull(),
-    /** When it may be sent; while it is leased, an estimate of when the lease ends (leases.ts). */
+    /** When it may be sent; while it is leased, an estimate of the end of the lease. */
     due_at: timestamp().notNull(),
     expires_at: timestamp().notNull(),
     created_at: timestamp().notNull(),
-    /** Who sends it now. */
+    /** The name under which a worker sends it now. */
     lease: text(),
-    /** 1: a lease on it ran out, so it may have been sent. */
+    /** 1 if a lease on it ran out: it may have been sent. */
     unclear: integer().notNull().default(0),
     attempts: integer().notNull().default(0),
     tried_at: timestamp(),
@@ -106,7 +104,6 @@ export const deliveries = sqliteTable(
   (t) => [
     uniqueIndex("pushes_subject").on(t.account_id, t.recipient_id, t.kind, t.subject),
     index("pushes_due").on(t.lane, t.urgency, t.due_at),
-    // What waits, account by account.
     index("pushes_waiting").on(t.lane, t.account_id, t.urgency, t.due_at).where(sql`lease is null`),
     index("pushes_expiry").on(t.expires_at),
     index("pushes_leased").on(t.lane, t.lease).where(sql`lease is not null`),
@@ -114,7 +111,7 @@ export const deliveries = sqliteTable(
   ],
 );
 
-/** What became of each delivery: no content and no address. The pace of later ones follows from it. */
+/** How each delivery ended, without content or address. The pace of later ones follows from it. */
 export const deliveryRecords = sqliteTable(
   "push_records",
   {
@@ -124,7 +121,7 @@ export const deliveryRecords = sqliteTable(
     recipient_id: text("device_id").notNull(),
     key_id: text(),
     kind: oneOf(RECORD_KINDS).notNull(),
-    /** Id of the question or task; empty when it is about the account. */
+    /** Id of the question or task; empty if it is about the account. */
     about: text().notNull(),
     lane: text("environment").notNull(),
     outcome: oneOf(OUTCOMES).notNull(),
@@ -142,10 +139,10 @@ export const deliveryRecords = sqliteTable(
 );
 
 /**
- * How far each question got (docs/interface.md §2.11): one row for each question and target, WITHOUT
- * ROWID. Triggers of migration 0024 write the rows of targets, whichever version plans and settles: a
- * row of `pushes` for a question adds one, `queued`; its row of `push_records` says how it ended; a row
- * of `pushes` that goes without a record leaves it `suppressed`. The rows go with their question.
+ * How far each question got (§2.11): one row for each question and target, WITHOUT ROWID. Triggers of
+ * migration 0024 write the rows of targets, whichever version plans and settles: a row of `pushes` for a
+ * question adds a `queued` one, its row of `push_records` settles it, and the end of a row of `pushes`
+ * without a record makes it `suppressed`. The rows are deleted with their question.
  */
 export const questionDeliveries = sqliteTable(
   "question_deliveries",
@@ -154,7 +151,7 @@ export const questionDeliveries = sqliteTable(
     /** Id of the device or channel; {@link PAGE} for open pages. */
     target_id: text().notNull(),
     id: text().notNull(),
-    /** Names the channel too, as in {@link pushTargets}; {@link PAGE} for open pages. */
+    /** As in {@link pushTargets}; {@link PAGE} for open pages. */
     lane: text().notNull(),
     /** The target's label when the row was made. */
     label: text().notNull(),
@@ -168,17 +165,17 @@ export const questionDeliveries = sqliteTable(
   (t) => [primaryKey({ columns: [t.question_id, t.target_id] })],
 );
 
-/** Target and lane of what was written to open pages. */
+/** The target and lane of open pages. */
 export const PAGE = "page";
 
-/** Processes that have pages open, each with a lease by the store's clock (docs/interface.md §5.7.9). */
+/** Processes that have open pages, each with a lease by the store's clock (§5.7.9). */
 export const pageProcesses = sqliteTable("page_processes", {
   id: text().primaryKey(),
   /** The end of the lease. */
   until: timestamp().notNull(),
 });
 
-/** Accounts with an open page, by process; a row counts while the lease of its process lasts. */
+/** Accounts with an open page, by process. A row counts while the lease of its process lasts. */
 export const openPages = sqliteTable(
   "open_pages",
   {
@@ -191,22 +188,22 @@ export const openPages = sqliteTable(
   ],
 );
 
-/** Milliseconds of moments, as JSON. */
+/** A JSON list of times in milliseconds. */
 const moments = () => text().notNull().default("[]");
 
-/** What must be sent again, so that it is kept as it is (docs/interface.md 19.1.4). Never logged. */
+/** Secrets that requests contain, so they are stored as they are (§19.1.4). Never logged. */
 export interface ChannelSecret {
   readonly url: string;
-  /** Of a webhook: `whsec_…`. */
+  /** `whsec_…`, of a webhook. */
   readonly secret?: string;
-  /** Of a channel that has a lane: as in `push_targets`. */
+  /** As in {@link pushTargets}, of a channel that has a lane. */
   readonly address?: string;
 }
 
-/** What is no channel of the person's has a type of its own, so that no query takes it for one. */
+/** The webhook of a key has a type of its own, so that no query takes it for a channel of the person. */
 const STORED_TYPES = [...ChannelType.options, "key_webhook"] as const;
 
-/** What a channel sends, of what this version knows. */
+/** What a channel sends, as far as this version knows it. */
 const knownSubjects = customType<{ data: Sends; driverData: string }>({
   dataType: () => "text",
   toDriver: (sends) => JSON.stringify(sends),
@@ -215,18 +212,17 @@ const knownSubjects = customType<{ data: Sends; driverData: string }>({
 });
 
 /**
- * Ways to reach a person besides devices (docs/interface.md 19), and the webhooks of keys (§5.9.5), which
- * are rows of the type `key_webhook` with a `key_id`. Triggers of migration 0023 count the messages of a
- * webhook; {@link webhookMessages} has the rest of what they do. By triggers of migration 0026 a channel
- * takes its target and its queue along, and goes with its sign-in or the token of that; by those of
- * migration 0028 the webhook of a key goes with the row of its key, and with the grant that set it.
+ * Channels of the person (§19), and the webhooks of keys (§5.9.5), which have the type `key_webhook` and a
+ * `key_id`. Triggers of migration 0023 count the messages of a webhook. Triggers of 0026 delete the target
+ * and the queue of a channel with it, and a channel with its sign-in or the token of that. Triggers of 0028
+ * delete the webhook of a key with the row of the key, and with the grant that set it.
  */
 export const channels = sqliteTable(
   "channels",
   {
     id: text().primaryKey(),
     account_id: text().notNull(),
-    /** The sign-in that the channel belongs to and goes with; null for one of the account itself. */
+    /** The sign-in that the channel belongs to and ends with; null if it belongs to the account. */
     session_id: text(),
     type: oneOf(STORED_TYPES).notNull(),
     label: text().notNull(),
@@ -235,10 +231,10 @@ export const channels = sqliteTable(
     quiet_hours: text({ mode: "json" }).$type<QuietHours>(),
     state: oneOf(ChannelState.options).notNull(),
     secret: text({ mode: "json" }).$type<ChannelSecret>().notNull(),
-    /** Of an endpoint that may be there once in the whole server; null for other channels. */
+    /** The digest of an endpoint that may exist once on the whole server; null for other channels. */
     endpoint_digest: text(),
     origin: text().notNull(),
-    /** Host name of the URL, which connections are counted by. */
+    /** Host name of the URL, by which connections are counted. */
     host: text().notNull(),
     hint: text().notNull(),
     last_sent_at: timestamp(),
@@ -246,29 +242,29 @@ export const channels = sqliteTable(
     error_at: timestamp(),
     /** Failed attempts since the last one that succeeded. */
     failures: integer().notNull().default(0),
-    /** Events that were never delivered: the queue was full, or their time had run out. */
+    /** Events that were never delivered: the queue was full, or they expired. */
     missed: integer().notNull().default(0),
     created_at: timestamp().notNull(),
     revision: text("change_id").notNull(),
-    /** The service replaces an alert by the next one of its subject. */
+    /** Whether the service replaces an alert by the next one about its subject. */
     replaces: integer({ mode: "boolean" }).notNull().default(false),
-    /** When a test first succeeded: nothing but tests is sent to a webhook before. */
+    /** When a test first succeeded. Before, a webhook is sent nothing but tests. */
     confirmed_at: timestamp(),
-    /** Tests of the last hour that a client asked for. */
+    /** Tests that clients asked for in the last hour. */
     tests: moments(),
-    /** Rows of {@link webhookMessages}. */
+    /** Number of its rows in {@link webhookMessages}. */
     queued: integer().notNull().default(0),
-    /** Attempts of the last minute. */
+    /** Attempts in the last minute. */
     attempts: moments(),
-    /** Nothing is sent until then: the receiver asked for it. */
+    /** Until when nothing is sent, since the receiver asked for that. */
     held_until: timestamp(),
-    /** When messages of it were last claimed: the channel that waits longest is next. */
+    /** When its messages were last claimed: the channel that waits longest is next. */
     claimed_at: timestamp(),
     /** The key whose inbox it is for; null for a channel of the person. */
     key_id: text(),
-    /** Id of the grant, or {@link SECRET}: what a key set its webhook with. Null: an account did. */
+    /** What a key set its webhook with: the id of a grant, or {@link SECRET}. Null if an account set it. */
     set_by: text(),
-    /** When the next of its messages may be sent; null when none waits. Triggers of migration 0028 keep it. */
+    /** When the next of its messages may be sent; null if none waits. Triggers of migration 0028 keep it. */
     due_at: timestamp(),
   },
   (t) => [
@@ -276,31 +272,30 @@ export const channels = sqliteTable(
     index("channels_session").on(t.session_id).where(sql`session_id is not null`),
     uniqueIndex("channels_endpoint").on(t.endpoint_digest).where(sql`endpoint_digest is not null`),
     index("channels_busy").on(t.claimed_at).where(sql`queued > 0`),
-    // What the trigger on events looks for.
+    // For the trigger on events.
     index("channels_webhooks").on(t.account_id).where(sql`type = 'webhook' and state <> 'gone'`),
     uniqueIndex("channels_key").on(t.key_id).where(sql`key_id is not null`),
     index("channels_due").on(t.due_at).where(sql`due_at is not null`),
   ],
 );
 
-/** Tests of a channel and of the webhook of a key: all that is sent before one has succeeded. */
+/** Types of test messages, of a channel and of the webhook of a key. */
 export const TEST_TYPES = ["channel.test", "webhook.test"] as const;
 
 /** `set_by` of a webhook that a key set with its secret. */
 export const SECRET = "secret";
 
 /**
- * Events that wait for webhooks, one row for each channel: a trigger on `events` writes them with the
- * event itself, whichever version does. Inbox items that wait for the webhook of their key are rows too,
- * by triggers on `items` (migration 0028): their subject is the key, and their `id` that of the item. Of the messages about one subject only the oldest, the head,
- * may be sent; when it goes, a trigger makes the next one the head.
- * db/notify/webhook-queue.ts has the states of a row.
+ * Messages that wait for webhooks: one row for each event and channel, which a trigger on `events` writes
+ * with the event, whichever version that does; and one for each inbox item of a key with a webhook, by
+ * triggers on `items` (migration 0028). The subject of an item is its key, and `id` is that of the item. Only
+ * the head, the oldest message about a subject, may be sent. webhook-queue.ts has the states of a row.
  */
 export const webhookMessages = sqliteTable(
   "webhook_messages",
   {
     seq: integer().primaryKey({ autoIncrement: true }),
-    /** `webhook-id`: the same in all attempts. */
+    /** `webhook-id`, which stays the same in all attempts. */
     id: text().notNull(),
     account_id: text().notNull(),
     channel_id: text().notNull(),
@@ -311,14 +306,14 @@ export const webhookMessages = sqliteTable(
     /** JSON text of the event's data; `{}` for an item, which is read when it is sent. */
     data: text().notNull(),
     created_at: timestamp().notNull(),
-    /** When it may be sent; while it is leased, an estimate of when the lease ends. */
+    /** When it may be sent; while it is leased, an estimate of the end of the lease. */
     due_at: timestamp().notNull(),
     expires_at: timestamp().notNull(),
     head: integer().notNull(),
     attempts: integer().notNull().default(0),
-    /** Who sends it now. */
+    /** The name under which a worker sends it now. */
     lease: text(),
-    /** Position of the item; null for anything else. */
+    /** Position of the inbox item; null for an event or test. */
     item_seq: integer(),
   },
   (t) => [

@@ -15,6 +15,7 @@
  * so that a look costs only by what is due. Leases work as in queue.ts.
  */
 
+import { getTableColumns } from "drizzle-orm";
 import { WEBHOOK_LIMITS } from "../../src/notification-limits.ts";
 import { p, type Sql, sql } from "../sql.ts";
 import { insertWhere, isKnown, qb, rowOf, rowsOf, select, statement } from "../statement.ts";
@@ -146,19 +147,19 @@ export const countAttempts = statement(
     where id in (select channel_id from webhook_messages where lease = ${p("lease")})`,
 );
 
+/** What a worker reads of a message. */
+const {
+  account_id: _a,
+  channel_id: _c,
+  due_at: _d,
+  expires_at: _e,
+  head: _h,
+  ...message
+} = getTableColumns(webhookMessages);
+
 const claimed = qb
   .select({
-    message: {
-      seq: webhookMessages.seq,
-      lease: webhookMessages.lease,
-      id: webhookMessages.id,
-      subject: webhookMessages.subject,
-      type: webhookMessages.type,
-      data: webhookMessages.data,
-      created_at: webhookMessages.created_at,
-      attempts: webhookMessages.attempts,
-      item_seq: webhookMessages.item_seq,
-    },
+    message,
     channel: {
       id: channels.id,
       account_id: channels.account_id,
