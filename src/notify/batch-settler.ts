@@ -23,18 +23,13 @@ interface BatchSettlerOptions {
   readonly failed: (error: unknown) => void;
 }
 
-interface Gathering {
-  readonly accepted: Accepted[];
-  readonly written: Promise<void>;
-}
-
 /**
  * Returns a function that adds an accepted delivery to the next batch. It resolves after the write was
  * tried, and never rejects. A batch that the store refuses is split, so that one bad delivery does not
  * hold up the others.
  */
 export function createBatchSettler({ most, beat, write, failed }: BatchSettlerOptions) {
-  let gathering: Gathering | undefined;
+  let gathering: ReturnType<typeof gather> | undefined;
 
   const settle = async (accepted: readonly Accepted[]): Promise<void> => {
     const rows = accepted.map(({ row }) => row);
@@ -49,9 +44,9 @@ export function createBatchSettler({ most, beat, write, failed }: BatchSettlerOp
     });
   };
 
-  const gather = (): Gathering => {
+  const gather = () => {
     const accepted: Accepted[] = [];
-    const written = beat().then(() => {
+    const written: Promise<void> = beat().then(() => {
       if (gathering?.accepted === accepted) gathering = undefined;
       return settle(accepted);
     });

@@ -181,34 +181,22 @@ function newsOf(task: Task, changes: readonly string[], full: boolean): string {
 const signature = (label: string, host: string | null): string =>
   host === null ? label : `${label} · ${host}`;
 
-interface Change {
-  readonly key_id: string | null;
-  /** At most `clear_ids`. */
-  readonly clear: readonly string[];
-  readonly expires_at: number;
-  readonly now: number;
-}
-
 /** One attempt expires after `silent_life`, although a `clear` is retried for longer. */
-export function composeSilent({ key_id, clear, expires_at, now }: Change): Silent {
-  return {
-    kind: "silent",
-    key_id,
-    clear,
-    expires_at: Math.min(expires_at, now + NOTIFICATION_LIMITS.silent_life),
-  };
+export function composeSilent({
+  now,
+  ...silent
+}: Omit<Silent, "kind"> & { readonly now: number }): Silent {
+  const expires_at = Math.min(silent.expires_at, now + NOTIFICATION_LIMITS.silent_life);
+  return { kind: "silent", ...silent, expires_at };
 }
 
-interface ActivityNews {
-  readonly kind: Activity["kind"];
+interface ActivityNews
+  extends Pick<Activity, "kind" | "task_id" | "key_id" | "timestamp">,
+    Pick<Activity["state"], "pending_questions"> {
   /** Null if the task is gone: its live activity is then removed at once. */
   readonly task: Task | null;
-  readonly task_id: string;
-  readonly key_id: string | null;
   readonly key: Agent | null;
-  readonly pending_questions: number;
   readonly changes: readonly string[];
-  readonly timestamp: number;
   readonly now: number;
 }
 

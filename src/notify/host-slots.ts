@@ -34,12 +34,6 @@ interface Host {
   queued: number;
 }
 
-interface HostSlotsOptions {
-  /** Connections to a host at once. */
-  readonly per_host?: number;
-  readonly waiting_per_host?: number;
-}
-
 /**
  * Whether an account that holds `own` connections may take another of the `free` ones. An account
  * that holds one never takes the last: however slowly a host answers it, others still get through.
@@ -48,13 +42,16 @@ export const mayTake = (free: number, own: number): boolean =>
   free > 1 || (free === 1 && own === 0);
 
 /**
- * The connections of this process. Tests use at most half of the connections to a host, and each
- * account one.
+ * The connections of this process: `per_host` at once to each. Tests of channels use at most half of these,
+ * and each account one.
  */
 export function createHostSlots({
   per_host = WEBHOOK_LIMITS.per_host,
   waiting_per_host = WAITING_PER_HOST,
-}: HostSlotsOptions = {}) {
+}: {
+  readonly per_host?: number;
+  readonly waiting_per_host?: number;
+} = {}) {
   const hosts = new Map<string, Host>();
 
   const hostOf = (name: string): Host => {

@@ -14,15 +14,15 @@ export const LEASE = 15;
 /** Leases of one lane that are watched at once. */
 const WATCHED = 1_000;
 
-/** Reads the leases in the store, at most `limit` of them. */
-type ReadLeases = (limit: number) => Promise<readonly (readonly [lease: string])[]>;
-
 /**
- * Returns a function that reads the leases at most once every {@link POLL_EVERY} seconds, and returns
- * those that are over; null between two reads. Each claim has a lease of its own, so one that is seen
+ * Returns a function that reads the leases in the store, at most `limit` of them and at most every
+ * {@link POLL_EVERY} seconds, and returns those that are over; null between two reads. Each claim has a lease of its own, so one that is seen
  * again was neither given back nor renewed.
  */
-export function createLeaseWatch(clock: Pick<Clock, "elapsed">, read: ReadLeases) {
+export function createLeaseWatch(
+  clock: Pick<Clock, "elapsed">,
+  read: (limit: number) => Promise<readonly [lease: string][]>,
+) {
   /** When each was first seen, by {@link Clock.elapsed}. */
   let seen = new Map<string, number>();
   let next_look = clock.elapsed();

@@ -5,25 +5,29 @@ import type { Task } from "../model/task.ts";
 
 export type Notification = Alert | Silent | Widget | Activity | Ended | Test;
 
-/** Shown to the person. */
-export interface Alert {
+/** What all notifications that are shown have. */
+interface Shown {
+  /** Id of the question, task or channel. A later notification with the same subject replaces this one. */
+  readonly subject: string;
+  readonly title: string;
+  readonly body: string;
+  /** Epoch seconds after which it need not arrive. */
+  readonly expires_at: number;
+}
+
+/** A question, or news of a task. */
+export interface Alert extends Shown {
   readonly kind: "question" | "task";
   readonly event: "question.created" | "task.created" | "task.updated";
-  /** Id of the question or task. A later alert with the same subject replaces this one. */
-  readonly subject: string;
   /** Alerts of one key are grouped in a thread. */
   readonly key_id: string;
   readonly task_id: string | null;
-  readonly title: string;
   readonly subtitle: string;
-  readonly body: string;
   /** `passive` makes no sound; `urgent` gets through Do Not Disturb where the system permits it. */
   readonly urgency: "urgent" | "active" | "passive";
   readonly priority: Task["priority"];
   /** How a question can be answered; null for a task. */
   readonly actions: Actions | null;
-  /** Epoch seconds after which it need not arrive. */
-  readonly expires_at: number;
 }
 
 interface Actions {
@@ -48,28 +52,15 @@ export interface Silent {
   readonly expires_at: number;
 }
 
-/** Replaces, without a sound, an alert whose question or task has ended. */
-export interface Ended {
+/** Replaces, without a sound, an alert whose question or task has ended. Its body says how. */
+export interface Ended extends Shown {
   readonly kind: "ended";
   readonly about: "question" | "task";
-  /** Id of the question or task: the alert has the same. */
-  readonly subject: string;
-  readonly title: string;
-  /** How it ended. */
-  readonly body: string;
-  /** Epoch seconds after which it need not arrive. */
-  readonly expires_at: number;
 }
 
 /** Shows that a channel works. */
-export interface Test {
+export interface Test extends Shown {
   readonly kind: "test";
-  /** Id of the channel. */
-  readonly subject: string;
-  readonly title: string;
-  readonly body: string;
-  /** Epoch seconds after which it need not arrive. */
-  readonly expires_at: number;
 }
 
 /** Says that the counts shown by a widget have changed. */

@@ -14,13 +14,6 @@ export interface TaskChange {
   readonly by: "account" | "key" | "server";
 }
 
-interface TaskNotifications {
-  /** `visible`: shown with a sound; `passive`: shown without one, when convenient; `silent`: not shown. */
-  readonly alert: "visible" | "passive" | "silent";
-  readonly widget: boolean;
-  readonly activity: "start" | "update" | "end" | null;
-}
-
 /** Changes that alert at once. All others are passive. */
 const ALERTING = ["created", "status"];
 
@@ -29,7 +22,11 @@ export function isAlerting(changes: readonly string[]): boolean {
   return changes.some((name) => ALERTING.includes(name));
 }
 
-export function planTask({ before, after, changes, by }: TaskChange): TaskNotifications {
+/**
+ * The notifications that a change of a task causes. An alert is `visible` (shown with a sound), `passive`
+ * (shown without one, when convenient) or `silent` (not shown).
+ */
+export function planTask({ before, after, changes, by }: TaskChange) {
   const was = before?.status === "in_progress";
   const is = after?.status === "in_progress";
   const visible = after !== null && by === "key" && after.notify;
@@ -38,5 +35,5 @@ export function planTask({ before, after, changes, by }: TaskChange): TaskNotifi
     // A widget shows the number of tasks by status.
     widget: before?.status !== after?.status,
     activity: is ? (was ? "update" : "start") : was ? "end" : null,
-  };
+  } as const;
 }

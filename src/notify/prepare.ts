@@ -39,7 +39,7 @@ type Preparation =
   /** The target has moved to another lane; an address is valid only in its own lane. */
   | { readonly is: "elsewhere"; readonly lane: string };
 
-interface Moment extends ContentOptions {
+export interface Moment extends ContentOptions {
   readonly now: number;
   /** Address of the web page; null if it is not known. */
   readonly base_url: string | null;
@@ -72,7 +72,7 @@ export function prepareDelivery(
   if (address === null || composed === null) return ended;
   const { question_delivery, channel: settings } = claimed;
   const { quiet_hours } = settings;
-  if (!isWanted(claimed, composed)) return obsolete("not_wanted");
+  if (!isWantedByChannel(claimed, composed)) return obsolete("not_wanted");
   const quiet = isAlert(composed) && quiet_hours !== null && isQuiet(quiet_hours, moment.now);
   const notification = quiet ? { ...composed, urgency: "passive" as const } : composed;
   const { base_url } = moment;
@@ -93,13 +93,16 @@ const isAlert = (notification: Notification): notification is Alert =>
   notification.kind === "question" || notification.kind === "task";
 
 /** Whether the channel's settings want the notification now. What clears or replaces an alert always passes. */
-function isWanted({ channel, account }: ClaimedDelivery, notification: Notification): boolean {
+function isWantedByChannel(
+  { channel, account }: ClaimedDelivery,
+  notification: Notification,
+): boolean {
   const { state, sends, min_priority } = channel;
   if (!isAlert(notification) || sends === null || min_priority === null) return true;
   if (state === "gone" || account.live_activities === null) return false;
   const { kind, priority } = notification;
   if (kind === "question") return sends.includes("questions");
-  return sends.includes("tasks") && isImportant(priority, { min_priority });
+  return sends.includes("tasks") && isImportant(priority, min_priority);
 }
 
 /** The notification for the current state; null if the delivery has become obsolete. */

@@ -7,14 +7,6 @@ export const TIME_LIMIT = 5;
 /** Seconds of the longest `Retry-After` that channels with a lane obey. */
 export const HOLD_MOST = 3_600;
 
-interface TimedRequest {
-  readonly signal: AbortSignal;
-  /** Whether the time limit ended it. */
-  readonly isLate: () => boolean;
-  /** To be called once the request is over, however it ended. */
-  readonly end: () => void;
-}
-
 /** Requests that are given up after {@link TIME_LIMIT}, or when the service stops. */
 export function createTimedRequests(clock: Pick<Clock, "after">) {
   const under_way = new Set<AbortController>();
@@ -24,7 +16,8 @@ export function createTimedRequests(clock: Pick<Clock, "after">) {
       for (const controller of under_way) controller.abort();
     },
 
-    begin(): TimedRequest {
+    /** Begins a request. `isLate`: whether the time limit ended it. `end` must be called when it is over. */
+    begin() {
       const controller = new AbortController();
       under_way.add(controller);
       let late = false;
@@ -35,7 +28,7 @@ export function createTimedRequests(clock: Pick<Clock, "after">) {
       return {
         signal: controller.signal,
         isLate: () => late,
-        end() {
+        end(): void {
           under_way.delete(controller);
           cancel();
         },

@@ -171,26 +171,28 @@ export function forget(
   ];
 }
 
-/** Records the result of an attempt on its channel (§19.1.5). Devices have no such record. */
-export function noteOutcome(
-  { claimed, now }: Omit<Ending, "clears">,
-  verdict: Verdict,
-): Statement[] {
-  const { id } = claimed.channel;
+interface ChannelAttempt {
+  /** Null for a device, which has no such record. */
+  readonly id: string | null;
+  readonly now: number;
+  /** 1 for a test that the person asked for. */
+  readonly test?: 0 | 1;
+}
+
+/** Records the result of an attempt on its channel (§19.1.5). */
+export function noteOutcome({ id, now, test = 0 }: ChannelAttempt, verdict: Verdict): Statement[] {
   if (id === null) return [];
   const code = verdict.reason;
   switch (verdict.do) {
     case "finish": {
       const { replaces } = verdict;
       const known = replaces === undefined ? null : Number(replaces);
-      return [channelSucceeded({ id, now, test: 0, replaces: known })];
+      return [channelSucceeded({ id, now, test, replaces: known })];
     }
     case "forget_target":
       return [channelGone({ id, now, code })];
-    case "again":
-      if (verdict.tried === false) return [];
-      return [channelFailed({ id, now, code, hold: 0, refused: 0 })];
     default:
+      if (verdict.do === "again" && verdict.tried === false) return [];
       return [channelFailed({ id, now, code, hold: 0, refused: verdict.do === "drop" ? 1 : 0 })];
   }
 }

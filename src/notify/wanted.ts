@@ -5,23 +5,14 @@ import type { Task } from "../model/task.ts";
 
 const PRIORITIES: readonly Task["priority"][] = ["low", "medium", "high", "urgent"];
 
-interface Settings {
-  readonly sends: Sends;
-  readonly min_priority: Task["priority"];
-}
-
 /** Whether a task of this priority is important enough. */
-export function isImportant(
-  priority: Task["priority"],
-  { min_priority }: Pick<Settings, "min_priority">,
-): boolean {
-  return PRIORITIES.indexOf(priority) >= PRIORITIES.indexOf(min_priority);
-}
+export const isImportant = (priority: Task["priority"], least: Task["priority"]): boolean =>
+  PRIORITIES.indexOf(priority) >= PRIORITIES.indexOf(least);
 
 /** Whether the settings want an event. `data`: its JSON text. Events about anything but tasks and questions are wanted. */
 export function isWanted(
   { type, data }: { readonly type: string; readonly data: string },
-  settings: Settings,
+  settings: { readonly sends: Sends; readonly min_priority: Task["priority"] },
 ): boolean {
   if (type.startsWith("question.")) return settings.sends.includes("questions");
   if (!type.startsWith("task.")) return true;
@@ -29,5 +20,5 @@ export function isWanted(
   if (settings.min_priority === "low") return true;
   // The event of a deletion has nothing but the id of the task.
   const { task } = JSON.parse(data) as { readonly task?: Pick<Task, "priority"> };
-  return task === undefined || isImportant(task.priority, settings);
+  return task === undefined || isImportant(task.priority, settings.min_priority);
 }

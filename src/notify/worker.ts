@@ -16,12 +16,11 @@ import {
   type Connection,
   type Delay,
   LOST_BACKOFF,
-  type TicketOf,
   type Verdict,
 } from "./channel.ts";
 import { BEAT, type Claim, createClaims } from "./claims.ts";
 import { createLaneState } from "./lane-state.ts";
-import { prepareDelivery } from "./prepare.ts";
+import { type Moment, prepareDelivery } from "./prepare.ts";
 import type { LaneSlots } from "./request-pool.ts";
 import { acceptedOf, drop, forget, noteOutcome, putOff, succeed } from "./settle.ts";
 import { createTokenBackoff } from "./token-backoff.ts";
@@ -31,7 +30,7 @@ import { createWorkerLoop, POLL_EVERY } from "./worker-loop.ts";
 /** Accepted deliveries that are settled in one batch, by the kind of store; see `CLAIMED` in claims.ts. */
 const SETTLED = { embedded: 16, server: 64 };
 
-interface WorkerOptions {
+interface WorkerOptions extends Pick<Moment, "full" | "base_url" | "ticketOf"> {
   readonly channel: Channel;
   readonly connection: Connection;
   readonly store: Store;
@@ -40,11 +39,6 @@ interface WorkerOptions {
   readonly timers: Pick<Clock, "after">;
   readonly ids: Ids;
   readonly log: Log;
-  /** False: no title, prompt or note. */
-  readonly full: boolean;
-  /** Address of the web page; null if it is not known. */
-  readonly base_url: string | null;
-  readonly ticketOf: TicketOf;
   /** The requests that may be under way at once. */
   readonly slots: LaneSlots;
 }
@@ -59,8 +53,7 @@ interface SentRequest {
 }
 
 export function createDeliveryWorker(options: WorkerOptions) {
-  const { channel, connection, store, clock, timers, ids, log, full, base_url, slots, ticketOf } =
-    options;
+  const { channel, connection, store, clock, timers, ids, log, slots } = options;
   const { lane } = connection;
   const clears = channel.supports("silent");
   /** Fields that name the lane in log lines. */
@@ -131,9 +124,15 @@ export function createDeliveryWorker(options: WorkerOptions) {
     failed: notSettled,
   });
 
-  const logRefusal = (event: string, { delivery }: ClaimedDelivery, reason: string) => {
+  const logRefusal = ({ delivery }: ClaimedDelivery, fault: boolean, reason: string) => {
     const { kind, recipient_id, delivery_id } = delivery;
-    log.warn(event, { ...named, kind, recipient_id, delivery_id, reason });
+    log.warn(fault ? "channel configuration at fault" : "notification refused", {
+      ...named,
+      kind,
+      recipient_id,
+      delivery_id,
+      reason,
+    });
   };
 
   /** The service has accepted a request to the address: ends its hold. */
@@ -163,11 +162,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
           reason,
         });
       case "drop":
-        logRefusal(
-          verdict.fault ? "channel configuration at fault" : "notification refused",
-          claimed,
-          reason,
-        );
+        logRefusal(claimed, verdict.fault, reason);
         return drop({ ...ending, outcome: "refused", reason });
       case "give_up":
         return drop({ ...ending, outcome: "unclear", reason });
@@ -196,13 +191,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
     const { pending, held_until } = claim;
     const now = clock.now();
     const ending = { claimed, now, clears };
-    const prepared = prepareDelivery(claimed, channel, {
-      now,
-      pending,
-      full,
-      base_url,
-      ticketOf,
-    });
+    const prepared = prepareDelivery(claimed, channel, { ...options, now, pending });
     if (prepared.is === "elsewhere") {
       const moved = { tried: false, lane: prepared.lane };
       return settle(held_until, putOff({ ...ending, due_at: now, ...moved }));
@@ -231,12 +220,15 @@ export function createDeliveryWorker(options: WorkerOptions) {
       const row = acceptedOf({ ...ending, now: clock.now(), ends }, success);
       if (row) {
         accept(address, turn);
-        const others = (now: number) => noteOutcome({ claimed, now }, verdict);
+        const others = (now: number) => noteOutcome({ ...claimed.channel, now }, verdict);
         return settleTogether({ row, others, until: held_until });
       }
     }
     const statements = applyVerdict(claimed, { address, turn, quiet, ends }, verdict);
-    return settle(held_until, [...statements, ...noteOutcome(ending, verdict)]);
+    return settle(held_until, [
+      ...statements,
+      ...noteOutcome({ ...claimed.channel, now }, verdict),
+    ]);
   };
 
   /** Sends a request, and once more if the verdict asks for that at once. */

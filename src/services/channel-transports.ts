@@ -18,6 +18,7 @@ import { WEBHOOK_LIMITS } from "../notification-limits.ts";
 import type { Channel as LaneChannel, NewTarget, TargetInput } from "../notify/channel.ts";
 import { composeTest } from "../notify/compose.ts";
 import type { Sender } from "../notify/sender.ts";
+import { noteOutcome } from "../notify/settle.ts";
 import type { WebhookWorker } from "../notify/webhooks/worker.ts";
 
 /** Seconds for which a service keeps the test of a channel. */
@@ -160,25 +161,15 @@ export function createLaneTransport(
       });
       if (!verdict) return { sent: false, reason: "busy", statements: [] };
       const now = clock.now();
-      const code = verdict.reason;
-      if (verdict.do === "finish") {
-        const replaces = verdict.replaces === undefined ? null : Number(verdict.replaces);
-        // A channel in the state `gone` has lost its target.
-        const statements = [channelSucceeded({ id, now, test: 1, replaces }), target(channel, now)];
-        return { sent: true, reason: code, statements };
+      const statements = noteOutcome({ id, now, test: 1 }, verdict);
+      // A channel in the state `gone` has lost its target.
+      if (verdict.do === "finish") statements.push(target(channel, now));
+      if (verdict.do === "forget_target") {
+        const { address = "" } = secret;
+        const of = { account_id, purpose: "alert", recipient_id: id, subject: "", lane, address };
+        statements.unshift(forgetTarget({ ...of, since: now }));
       }
-      const statements = (): Statement[] => {
-        if (verdict.do === "forget_target") {
-          const { address = "" } = secret;
-          const of = { account_id, purpose: "alert", recipient_id: id, subject: "", lane, address };
-          return [forgetTarget({ ...of, since: now }), channelGone({ id, now, code })];
-        }
-        // No request was made.
-        if (verdict.do === "again" && verdict.tried === false) return [];
-        const refused = verdict.do === "drop" ? 1 : 0;
-        return [channelFailed({ id, now, code, hold: 0, refused })];
-      };
-      return { sent: false, reason: code, statements: statements() };
+      return { sent: verdict.do === "finish", reason: verdict.reason, statements };
     },
 
     wake: () => sender.wake(),

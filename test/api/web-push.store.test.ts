@@ -6,7 +6,7 @@ import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
-import { settingsOf } from "../../src/notify/channels/web-push/settings.ts";
+import { settingsOf } from "../../src/notify/channels/web-push/channel.ts";
 import { startTestApp } from "../support/app.ts";
 import {
   ask,

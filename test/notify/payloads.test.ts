@@ -43,7 +43,7 @@ const rendered = (notification: Exclude<Notification, Ended | Test>) =>
     ticket: null,
     shown: null,
     badge: null,
-  });
+  })!;
 const renderQuestion = (...of: Parameters<typeof composeQuestion>) =>
   rendered(composeQuestion(...of));
 const renderTask = (...of: Parameters<typeof composeTask>) => rendered(composeTask(...of));

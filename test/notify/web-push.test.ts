@@ -1,8 +1,7 @@
 /** Web Push: what browsers get, when, and what an answer of their push service does (docs/interface.md 19.6). */
 
 import { expect, test } from "bun:test";
-import { SHORT_BYTES } from "../../src/notify/channels/web-push/client.ts";
-import { TOKEN_AGE } from "../../src/notify/channels/web-push/vapid.ts";
+import { SHORT_BYTES, TOKEN_AGE } from "../../src/notify/channels/web-push/client.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPerson, createTask, type Person } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";

@@ -32,18 +32,14 @@ export function endDelivery(
   return [settleQuestion({ ...names, status, reason, sent_ms })];
 }
 
-interface Moment {
-  /** Epoch seconds. */
-  readonly now: number;
-  /** From 0 to 1: spreads the next attempts. */
-  readonly jitter: number;
-}
-
-/** The statements that end one attempt as the verdict asks (§19.4.5). */
+/**
+ * The statements that end one attempt as the verdict asks (§19.4.5). `now`: epoch seconds; `jitter`: from 0
+ * to 1, spreads the next attempts.
+ */
 export function endAttempt(
   claimed: ClaimedMessage,
   verdict: WebhookVerdict,
-  { now, jitter }: Moment,
+  { now, jitter }: { readonly now: number; readonly jitter: number },
 ): Statement[] {
   const { id } = claimed.channel;
   const { seq, attempts, type } = claimed.message;

@@ -159,11 +159,8 @@ function parseKey(pem: string): KeyObject {
   return key;
 }
 
-interface ProviderTokenOptions {
-  readonly team_id: string;
-  readonly key_id: string;
+interface ProviderTokenOptions extends Pick<ApnsOptions, "team_id" | "key_id" | "clock"> {
   readonly key: KeyObject;
-  readonly clock: Clock;
 }
 
 /** Seconds by which the machine's clock may change before a token's issue time counts as wrong. */

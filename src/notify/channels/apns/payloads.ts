@@ -40,11 +40,6 @@ const INTERRUPTION = { urgent: "time-sensitive", active: "active", passive: "pas
  * the push token. Null for `test`, and for `ended`: a silent notification clears those alerts instead.
  */
 export function render(
-  notification: Exclude<Notification, Ended | Test>,
-  destination: Destination,
-): ApnsRequest;
-export function render(notification: Notification, destination: Destination): ApnsRequest | null;
-export function render(
   notification: Notification,
   { address, delivery_id }: Destination,
 ): ApnsRequest | null {

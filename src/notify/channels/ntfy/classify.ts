@@ -30,15 +30,11 @@ const UNCLEAR: readonly OutboundFault[] = ["timed_out", "failed", "answer_too_la
 export function classify(answer: NtfyAnswer, { attempts }: Attempt): Verdict {
   if (answer.kind === "busy") return busyHost(answer.wait);
   const spread = grown(LOST_BACKOFF, attempts, BACKOFF_MOST);
+  const delay = { least: 0, spread };
   if (answer.kind === "lost") {
     const reason = answer.fault;
     if (FINAL.includes(reason)) return { do: "drop", reason, fault: false };
-    return {
-      do: "again",
-      reason,
-      delay: { least: 0, spread },
-      unclear: UNCLEAR.includes(reason),
-    };
+    return { do: "again", reason, delay, unclear: UNCLEAR.includes(reason) };
   }
   const { status, retry_after, said, replaces } = answer;
   if (status >= 200 && status < 300) {
@@ -47,17 +43,14 @@ export function classify(answer: NtfyAnswer, { attempts }: Attempt): Verdict {
     // A page stands in front of the server for a while. Anything else, such as a server of another kind, may
     // have published the message, and would show it again with each attempt.
     return said === "web page"
-      ? { do: "again", reason, delay: { least: 0, spread }, unclear: false }
+      ? { do: "again", reason, delay, unclear: false }
       : { do: "drop", reason, fault: false };
   }
   const reason = `status_${status}`;
   const least = Math.min(retry_after ?? 0, HOLD_MOST);
   if (status === 429) return { do: "hold_target", reason, least };
-  if (status === 410) {
-    return { do: "forget_target", reason, since: null, delay: { least, spread } };
-  }
-  if (status >= 500) {
-    return { do: "again", reason, delay: { least, spread }, unclear: false };
-  }
+  const held = { least, spread };
+  if (status === 410) return { do: "forget_target", reason, since: null, delay: held };
+  if (status >= 500) return { do: "again", reason, delay: held, unclear: false };
   return { do: "drop", reason, fault: false };
 }

@@ -18,12 +18,8 @@ const ACCOUNT_SHARE = 1;
 /** Seconds that a queued delivery waits for a connection. With its request, it ends before its lease. */
 export const QUEUED_WAIT = 4;
 
-interface NtfyOptions extends Network {
-  readonly clock: Clock;
-}
-
 /** The client of all ntfy servers. `send` answers `busy` if a host has no free connection or has not answered lately. */
-export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
+export function createNtfyClient({ clock, outbound, slots }: Network & { readonly clock: Clock }) {
   const requests = createTimedRequests(clock);
   const faults = createHostFaults(clock);
 

@@ -29,14 +29,14 @@ export type WebPushAnswer =
 export function classify(answer: WebPushAnswer, { attempts }: Attempt): Verdict {
   if (answer.kind === "busy") return busyHost(answer.wait);
   const spread = grown(LOST_BACKOFF, attempts, BACKOFF_MOST);
+  const delay = { least: 0, spread };
   if (answer.kind === "lost") {
     const { code: reason, final, unclear } = answer;
     if (final) return { do: "drop", reason, fault: false };
-    return { do: "again", reason, delay: { least: 0, spread }, unclear };
+    return { do: "again", reason, delay, unclear };
   }
   const { status, retry_after, is_page } = answer;
   if (status >= 200 && status < 300 && is_page) {
-    const delay = { least: 0, spread };
     return { do: "again", reason: "unexpected_answer", delay, unclear: false };
   }
   // The service keeps only the newest message of a topic, so an `ended` replaces its alert.
@@ -45,7 +45,7 @@ export function classify(answer: WebPushAnswer, { attempts }: Attempt): Verdict 
   const least = Math.min(retry_after ?? 0, HOLD_MOST);
   if (status === 429) return { do: "hold_target", reason, least };
   if (status === 404 || status === 410) {
-    return { do: "forget_target", reason, since: null, delay: { least: 0, spread } };
+    return { do: "forget_target", reason, since: null, delay };
   }
   if (status >= 500) return { do: "again", reason, delay: { least, spread }, unclear: false };
   // On 401 and 403 the VAPID token is wrong, or the subscription was made with another key.

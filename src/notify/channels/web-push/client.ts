@@ -11,7 +11,6 @@ import { codeOf, createTimedRequests, retryAfter, UNCONNECTED } from "../../requ
 import { isCalledHtml } from "../../web-page.ts";
 import type { WebPushAnswer } from "./classify.ts";
 import { fit, type WebPushRequest } from "./payload.ts";
-import { createVapidHeaders, sharedVapidKeys } from "./vapid.ts";
 
 /** Requests under way at once, per process. */
 export const IN_FLIGHT = 64;
@@ -21,6 +20,11 @@ export const SHORT_BYTES = 1_500;
 const TTL_MOST = 2_419_200;
 /** Bytes of an answer that are read. */
 const ANSWER_BYTES = 65_536;
+
+/** Seconds after which a signed token is renewed. It is valid for 12 hours (RFC 8292). */
+export const TOKEN_AGE = 21_600;
+/** Origins of push services whose tokens are kept. */
+const KEPT_TOKENS = 1_000;
 
 interface WebPushOptions {
   readonly subject: string;
@@ -139,4 +143,51 @@ async function drain({ body }: Response): Promise<void> {
     bytes += chunk.byteLength;
     if (bytes > ANSWER_BYTES) return;
   }
+}
+
+interface VapidKeys {
+  readonly publicKey: string;
+  readonly privateKey: string;
+}
+
+/** The key pair that all processes on a store share. The first one makes it. */
+async function sharedVapidKeys({ secretOf }: Pick<Shared, "secretOf">): Promise<VapidKeys> {
+  return JSON.parse(await secretOf("vapid", JSON.stringify(webPush.generateVAPIDKeys())));
+}
+
+/** Seconds by which the machine's clock may change before a token's own times count as wrong. */
+const CLOCK_SET = 60;
+
+interface SignedHeader {
+  readonly header: string;
+  /** When it was signed, by {@link Clock.elapsed} and {@link Clock.now}. */
+  readonly made_at: number;
+  readonly issued_at: number;
+}
+
+/**
+ * Returns a function from a push service's origin to its `Authorization` header. Headers are cached for
+ * some hours, since signing takes longest.
+ */
+function createVapidHeaders(
+  keys: VapidKeys,
+  { subject, clock }: Pick<WebPushOptions, "subject" | "clock">,
+) {
+  const kept = new Map<string, SignedHeader>();
+
+  return (origin: string): string => {
+    const now = clock.elapsed();
+    const known = kept.get(origin);
+    const age = known ? now - known.made_at : 0;
+    const was_set = known && Math.abs(clock.now() - known.issued_at - age) > CLOCK_SET;
+    if (known && age < TOKEN_AGE && !was_set) return known.header;
+    const { publicKey, privateKey } = keys;
+    // It is valid for 12 hours, the library's default.
+    const headers = webPush.getVapidHeaders(origin, subject, publicKey, privateKey, "aes128gcm");
+    kept.delete(origin);
+    if (kept.size >= KEPT_TOKENS) kept.delete(kept.keys().next().value!);
+    const header = headers.Authorization;
+    kept.set(origin, { header, made_at: now, issued_at: clock.now() });
+    return header;
+  };
 }
