@@ -3,7 +3,7 @@
 import { closeSync, openSync } from "node:fs";
 import type { Cancel, Clock } from "../clock.ts";
 import type { Log, LogFields } from "../log.ts";
-import type { Metric } from "./metrics.ts";
+import { counter } from "./metrics.ts";
 
 /** Running out of file descriptors (§11.2.3); seconds. */
 const DESCRIPTORS = {
@@ -77,13 +77,12 @@ export function createDescriptorWatch({ clock, system, usage, log }: DescriptorO
     });
   };
 
-  const metrics: readonly Metric[] = [
-    {
-      name: "relay_descriptor_shortages_total",
-      help: "Times that the process ran out of file descriptors.",
-      type: "counter",
-      read: () => shortages,
-    },
+  const metrics = [
+    counter(
+      "relay_descriptor_shortages_total",
+      "Times that the process ran out of file descriptors.",
+      () => shortages,
+    ),
   ];
 
   return { metrics, start: watch, stop: (): void => cancel() };

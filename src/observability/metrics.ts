@@ -5,23 +5,25 @@ type Labels = Readonly<Record<string, string>>;
 /** A value of a metric, with its labels. */
 export type Sample<Value> = readonly [labels: Labels, value: Value];
 
-interface Named {
-  /** The name of the metric; a histogram's lines add `_bucket`, `_sum` and `_count`. */
-  readonly name: string;
-  readonly help: string;
-}
-
 /** The current value of a metric; null while it is unknown. */
 type Reading<Value> = Value | readonly Sample<Value>[] | null;
+type Values = () => Reading<number> | Promise<Reading<number>>;
+type Histograms = () => Reading<Histogram>;
 
-export type Metric = Named &
-  (
-    | {
-        readonly type: "counter" | "gauge";
-        readonly read: () => Reading<number> | Promise<Reading<number>>;
-      }
-    | { readonly type: "histogram"; readonly read: () => Reading<Histogram> }
-  );
+/** `name`: without `_bucket`, `_sum` and `_count`, which the lines of a histogram add. */
+export type Metric = { readonly name: string; readonly help: string } & (
+  | { readonly type: "counter" | "gauge"; readonly read: Values }
+  | { readonly type: "histogram"; readonly read: Histograms }
+);
+
+const valuesOf =
+  (type: "counter" | "gauge") =>
+  (name: string, help: string, read: Values): Metric => ({ name, help, type, read });
+export const counter = valuesOf("counter");
+export const gauge = valuesOf("gauge");
+export const histogram = (name: string, help: string, read: Histograms): Metric => {
+  return { name, help, type: "histogram", read };
+};
 
 /** Counts values in buckets by size. */
 export interface Histogram {
@@ -78,7 +80,7 @@ export function createMetrics() {
 async function linesOf(metric: Metric): Promise<string[]> {
   const { name } = metric;
   if (metric.type === "histogram") {
-    return samplesOf(metric.read()).flatMap(([labels, value]) => histogram(name, labels, value));
+    return samplesOf(metric.read()).flatMap(([labels, value]) => bucketLines(name, labels, value));
   }
   return samplesOf(await metric.read()).map(([labels, value]) => line(name, labels, value));
 }
@@ -88,7 +90,7 @@ function samplesOf<Value>(reading: Reading<Value>): readonly Sample<Value>[] {
   return Array.isArray(reading) ? reading : [[{}, reading as Value]];
 }
 
-function histogram(name: string, labels: Labels, { bounds, counts, sum }: Histogram): string[] {
+function bucketLines(name: string, labels: Labels, { bounds, counts, sum }: Histogram): string[] {
   let below = 0;
   const buckets = counts.map((count, i) => {
     below += count;

@@ -1,7 +1,15 @@
 /** Counts and times requests by method, route template and status. */
 
 import type { Clock } from "../clock.ts";
-import { createHistogram, type Histogram, type Metric, type Sample } from "./metrics.ts";
+import {
+  counter,
+  createHistogram,
+  gauge,
+  type Histogram,
+  histogram,
+  type Metric,
+  type Sample,
+} from "./metrics.ts";
 import type { TimeSeries } from "./time-series.ts";
 
 interface RequestMetricsOptions {
@@ -57,33 +65,23 @@ export function createRequestMetrics({ clock, series }: RequestMetricsOptions) {
     );
 
   const metrics: readonly Metric[] = [
-    {
-      name: "http_requests_total",
-      help: "Requests that were answered, by the template of their route.",
-      type: "counter",
-      read: () =>
+    counter(
+      "http_requests_total",
+      "Requests that were answered, by the template of their route.",
+      () =>
         samples(({ statuses }) =>
           [...statuses].map(([status, count]) => [{ status: String(status) }, count]),
         ),
-    },
-    {
-      name: "http_request_duration_seconds",
-      help: "From a request to its answer, of those that did not ask to wait.",
-      type: "histogram",
-      read: () => samples(({ durations }) => ofAny(durations)),
-    },
-    {
-      name: "relay_wait_duration_seconds",
-      help: "From a request to its answer, of those that asked to wait until something happens.",
-      type: "histogram",
-      read: () => samples(({ waits }) => ofAny(waits)),
-    },
-    {
-      name: "http_requests_in_flight",
-      help: "Requests that are not answered yet, those that wait among them.",
-      type: "gauge",
-      read: () => in_flight,
-    },
+    ),
+    histogram(
+      "http_request_duration_seconds",
+      "Duration of requests that did not ask to wait.",
+      () => samples(({ durations }) => ofAny(durations)),
+    ),
+    histogram("relay_wait_duration_seconds", "Duration of requests that asked to wait.", () =>
+      samples(({ waits }) => ofAny(waits)),
+    ),
+    gauge("http_requests_in_flight", "Requests that are not answered yet.", () => in_flight),
   ];
 
   return {
@@ -126,5 +124,5 @@ export function createRequestMetrics({ clock, series }: RequestMetricsOptions) {
 }
 
 /** No sample of an empty histogram, since most routes never wait. */
-const ofAny = (histogram: Histogram): readonly Sample<Histogram>[] =>
-  histogram.counts.some((count) => count > 0) ? [[{}, histogram]] : [];
+const ofAny = (durations: Histogram): readonly Sample<Histogram>[] =>
+  durations.counts.some((count) => count > 0) ? [[{}, durations]] : [];

@@ -3,7 +3,7 @@
 import type { Clock } from "../clock.ts";
 import type { OutboxFigures, PushFigures, StoreFigures } from "../model/admin.ts";
 import type { LaneHealth } from "../model/notification.ts";
-import type { Histogram, Metric } from "./metrics.ts";
+import { counter, gauge, type Histogram, histogram, type Metric } from "./metrics.ts";
 import type { ProcessStats } from "./process-stats.ts";
 
 /** What one job did in this process. */
@@ -134,12 +134,9 @@ function ofJobs({ jobStats }: MetricSources): readonly Metric[] {
         [{ job, result: "failure" }, failed] as const,
       ]),
     ),
-    {
-      name: "relay_job_duration_seconds",
-      help: "Duration of a pass.",
-      type: "histogram",
-      read: () => jobStats().map(({ name: job, durations }) => [{ job }, durations]),
-    },
+    histogram("relay_job_duration_seconds", "Duration of a pass.", () =>
+      jobStats().map(({ name: job, durations }) => [{ job }, durations]),
+    ),
     gauge("relay_job_last_success_timestamp_seconds", "When a pass last succeeded.", () =>
       jobStats().flatMap(({ name: job, last_done_at }) =>
         last_done_at === null ? [] : [[{ job }, last_done_at] as const],
@@ -176,18 +173,16 @@ function ofStore(sources: MetricSources): readonly Metric[] {
       async () => (await readings.store()).bytes,
     ),
     gauge("relay_store_wal_bytes", "Size of the log beside a file.", () => store.walBytes()),
-    {
-      name: "relay_store_commit_duration_seconds",
-      help: "Duration of a commit, which writes what several requests changed.",
-      type: "histogram",
-      read: () => store.stats().durations,
-    },
-    {
-      name: "relay_store_commit_batches",
-      help: "Batches that shared a commit.",
-      type: "histogram",
-      read: () => store.stats().groups,
-    },
+    histogram(
+      "relay_store_commit_duration_seconds",
+      "Duration of a commit, which writes what several requests changed.",
+      () => store.stats().durations,
+    ),
+    histogram(
+      "relay_store_commit_batches",
+      "Batches that shared a commit.",
+      () => store.stats().groups,
+    ),
     counter(
       "relay_store_failed_batches_total",
       "Batches that were not written, or may not have been.",
@@ -256,11 +251,3 @@ function ofPushes({ clock, pushLanes, readings }: MetricSources): readonly Metri
 
 /** Seconds; 0 where there is none. */
 const ageOf = (at: number | null, now: number): number => (at === null ? 0 : Math.max(0, now - at));
-
-type Read = Extract<Metric, { type: "gauge" | "counter" }>["read"];
-
-const metricOf =
-  (type: "gauge" | "counter") =>
-  (name: string, help: string, read: Read): Metric => ({ name, help, type, read });
-const gauge = metricOf("gauge");
-const counter = metricOf("counter");
