@@ -186,8 +186,8 @@ function isRunning(pid: number): boolean {
 }
 
 /**
- * Returns the `request_id` for this content at this server: that of a command that ended without an answer, or a new
- * one. Call `forget` once the question is settled. While another command waits for the same content, each has its own
+ * Returns the `request_id` for this content at this server: a new one, or the one of a command that ended without an
+ * answer. Call `forget` once the question is settled. While another command waits for the same content, each has its own
  * question.
  */
 async function claimAsk(io: Io, url: string, content: object, life: number) {

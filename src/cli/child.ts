@@ -5,11 +5,12 @@ import { constants } from "node:os";
 import { Fault, type Io } from "./io.ts";
 
 /**
- * After the command has ended, processes that it started may hold its pipes open. Its own output is complete after
- * two rounds of `SILENCE` seconds without a byte. While the others go on printing, reading ends after so many rounds or
- * bytes: more than pipes hold.
+ * Seconds of a round of reading after the command has ended, while processes that it started may hold its pipes open.
+ * After two rounds without a byte, the output of the command is complete.
  */
-const [SILENCE, LEFT_ROUNDS, LEFT_BYTES] = [0.15, 8, 4 * 1024 * 1024];
+const SILENCE = 0.15;
+/** Rounds and bytes, at most, if those processes go on printing: more than pipes hold. */
+const [LEFT_ROUNDS, LEFT_BYTES] = [8, 4 * 1024 * 1024];
 /** Seconds that the terminal is read after the command has ended, while other processes hold it open. */
 const LAST_OUTPUT = 1;
 

@@ -1,7 +1,7 @@
 /** The methods of the client against a server: what they send, and what they resolve to. */
 
 import { expect, test } from "bun:test";
-import { createClient } from "../../src/client/client.ts";
+import { type Client, createClient } from "../../src/client/client.ts";
 import { startTestApp } from "../support/app.ts";
 import { client, DEVICE, WEBHOOK } from "../support/client.ts";
 import { connectClient } from "../support/oauth.ts";
@@ -127,3 +127,20 @@ test("a parameter of the path cannot lead to another route", async () => {
   const { tasks } = connect(token);
   expect(await tasks.get("../account").catch(({ code }) => code)).toBe("not_found");
 });
+
+/** Compiles only while the methods have the types of the procedures. */
+const misuses = ({ tasks, keys, questions, agents }: Client) => [
+  // @ts-expect-error: the id is missing.
+  tasks.get(),
+  // @ts-expect-error: no such field.
+  tasks.create({ title: "Ship it", colour: "red" }),
+  // @ts-expect-error: no such status.
+  tasks.list({ status: ["open"] }),
+  // @ts-expect-error: a field is missing.
+  questions.answer("qst_1", { note: "Go on" }),
+  // @ts-expect-error: the route accepts no `Idempotency-Key`.
+  keys.create({ label: "agent" }, { idempotency_key: "1" }),
+  // @ts-expect-error: no such field in the result.
+  agents.list().then(({ keys }) => keys),
+];
+void misuses;
