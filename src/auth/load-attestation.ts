@@ -14,7 +14,7 @@ export async function loadAttestationCheck(config: Config) {
   try {
     return createAttestationCheck({ app_id, root });
   } catch (error) {
-    const what = `is no file with a certificate: ${showPath(file ?? "")}`;
+    const what = `is not a file with a certificate: ${showPath(file ?? "")}`;
     throw cannotUse("ATTEST_ROOT_CA_FILE", what, error);
   }
 }

@@ -66,7 +66,7 @@ type Schemas = Readonly<Record<string, JsonSchema>>;
 function objectSchema({ $schema: _, ...root }: JsonSchema, defs: Schemas, io: "input" | "output") {
   const whole = tidy(root, defs, io) as JsonSchema;
   if (whole.type !== "object" || typeof whole.properties !== "object") {
-    throw new Error(`its ${io} is no object`);
+    throw new Error(`its ${io} is not an object`);
   }
   return whole as ObjectSchema;
 }

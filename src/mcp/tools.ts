@@ -69,7 +69,7 @@ function schemaList(procedures: readonly Procedure<Context>[]): SchemaList {
 function toTool(procedure: Procedure<Context>, mcp: ToolMeta, list: SchemaList) {
   const { meta, input, output } = procedure;
   check(mcp, meta);
-  if (!(input instanceof z.ZodObject)) throw new Error("its input is no object");
+  if (!(input instanceof z.ZodObject)) throw new Error("its input is not an object");
   const accepted = argumentsOf(inputSchema(input), mcp);
   const waits = WAIT in accepted.properties;
   const { account_only = [], defaults = {}, fields = {} } = mcp;

@@ -180,7 +180,7 @@ test("settings that do not fit stop the start and are named", async () => {
   expect(message).toMatch(/^ATTEST_APP_ID: is needed/);
   for (const [bad, fault] of [
     [`${file}.none`, "there is no file "],
-    [import.meta.path, "is no file with a certificate: "],
+    [import.meta.path, "is not a file with a certificate: "],
     ["/", "/ is a folder"],
   ] as const) {
     const { message } = await rejectionOf(start({ ATTEST_ROOT_CA_FILE: bad }));

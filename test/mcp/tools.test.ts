@@ -198,7 +198,7 @@ test("a procedure that cannot be a tool stops the start, with its name", () => {
     [/may not call/, build(good, { base: open })],
     [/Date/, build(good, { input: z.strictObject({ at: z.date() }) })],
     [/wait_seconds/, build(good, { input: z.strictObject({ wait_seconds: z.int() }) })],
-    [/input is no object/, build(good, { input: z.union([z.object({}), z.string()]) })],
+    [/input is not an object/, build(good, { input: z.union([z.object({}), z.string()]) })],
   ];
   for (const [why, bad] of wrong) {
     expect(() => createTools(proceduresOf(bad))).toThrow(why);

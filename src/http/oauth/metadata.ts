@@ -1,9 +1,6 @@
 /** The documents by which clients find the authorization server, and the challenge that leads to them (§18.2). */
 
-import {
-  buildOAuthProtectedResourceMetadata,
-  type OAuthMetadata,
-} from "@modelcontextprotocol/server";
+import type { OAuthMetadata } from "@modelcontextprotocol/server";
 import { ServiceError } from "../../errors.ts";
 import { toServiceError } from "../../rpc/errors.ts";
 import { json, problem } from "../respond.ts";
@@ -40,15 +37,12 @@ export function createMetadata({ addresses, client_documents, public_path }: OAu
     ...(client_documents && { client_id_metadata_document_supported: true }),
   });
 
-  const resourceMetadata = (issuer: string, path: string) =>
-    buildOAuthProtectedResourceMetadata({
-      oauthMetadata: serverMetadata(issuer),
-      resourceServerUrl: new URL(issuer + path),
-      scopesSupported: ["agent"],
-      resourceName: "Relay",
-      // `issuerOf` has decided that OAuth is offered at this address.
-      dangerouslyAllowInsecureIssuerUrl: true,
-    });
+  const resourceMetadata = (issuer: string, path: string) => ({
+    resource: new URL(issuer + path).href,
+    authorization_servers: [issuer],
+    scopes_supported: ["agent"],
+    resource_name: "Relay",
+  });
 
   /**
    * The last document that clients try, at a place that RFC 8414 (5) permits: a proxy may pass on only what is below

@@ -9,13 +9,13 @@ import { EVENT_SCHEMAS, eventStream } from "./events.ts";
 import { EXAMPLES, exampleOf } from "./examples.ts";
 import {
   AGENT_HOST,
+  describeParameter,
   errorResponses,
   FIXED_SCHEMAS,
   health,
   IDEMPOTENCY_KEY,
   itself,
   type Json,
-  PARAMETERS,
   TAGS,
 } from "./parts.ts";
 import { nameBody, nameSharedValues, normalizeSchemas, openAnswers } from "./schemas.ts";
@@ -120,7 +120,7 @@ function correct(operation: Json, method: string, meta: RelayMeta): void {
     parameters.push({ in: "query", name: field, schema, ...(description && { description }) });
   }
   for (const parameter of parameters) {
-    const { description = PARAMETERS[parameter.name], ...schema } = parameter.schema;
+    const { description = describeParameter(parameter.name), ...schema } = parameter.schema;
     Object.assign(parameter, { description: parameter.description ?? description, schema });
     // Routes accept commas too (§1.5.1); generated clients send what stands here.
     if (parameter.schema?.type === "array")
@@ -168,7 +168,7 @@ function moveToBody(operation: Json, query: readonly string[]): void {
 
 function addExamples(operation: Json, { request, response }: (typeof EXAMPLES)[string]): void {
   const sent = operation.requestBody?.content["application/json"];
-  if (sent && request !== undefined) sent.example = request;
+  if (sent) sent.example = request ?? {};
   const got = (operation.responses[200] ?? operation.responses[201])?.content["application/json"];
   if (got && response !== undefined) got.example = response;
 }

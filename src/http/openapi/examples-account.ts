@@ -38,7 +38,6 @@ export const ACCOUNT_EXAMPLES: Readonly<Record<string, Example>> = {
     response: { account, token: "mca_YApS_PbKYHFf-tGEpzNXyJNFxbOoaNPGLKeMpNozxgk" },
   },
   "POST /v1/attest/challenge": {
-    request: {},
     response: {
       challenge: "pF1cS8T0nq2Zb7dLw3eXyVhJmR5uKgA9oIxNtC4sEYQ",
       expires_at: 1795257573.388,
@@ -57,11 +56,9 @@ export const ACCOUNT_EXAMPLES: Readonly<Record<string, Example>> = {
     response: { ...session, label: "My phone" },
   },
   "POST /v1/sessions/{session_id}/confirm": {
-    request: {},
     response: { ...session, current: false, trial_ends_at: null },
   },
   "POST /v1/pairings": {
-    request: {},
     response: {
       code: "7K2M-9XQT",
       url: "http://192.168.1.20:3000/#/pair/wM2kP0c7sRz9bVt4QxLj1A",

@@ -258,14 +258,12 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       quiet_hours: { from: "22:00", to: "07:00", time_zone: "Europe/Berlin" },
     },
   },
-  "POST /v1/channels/{channel_id}/test": { request: {} },
   "POST /v1/keys": {
     request: { label: key.label },
     response: { key, secret: "mck_qr8NzVv2Nmr9EzVZX5x_1v2BAb-OK50iRQ2Tva2pUJ0" },
   },
   "PATCH /v1/keys/{key_id}": { request: { label: key.label } },
   "POST /v1/keys/{key_id}/secret": {
-    request: {},
     response: { key, secret: "mck_qr8NzVv2Nmr9EzVZX5x_1v2BAb-OK50iRQ2Tva2pUJ0" },
   },
   "PUT /v1/keys/{key_id}/webhook": {

@@ -148,18 +148,16 @@ export const FIXED_SCHEMAS: Json = {
   },
 };
 
-/** Descriptions of parameters whose schemas have none. */
-export const PARAMETERS: Readonly<Record<string, string>> = {
+const PARAMETERS: Readonly<Record<string, string>> = {
   device_id: "Id of the device: `dev_` and a lowercase UUID, made by the client",
-  channel_id: "Id of the channel",
-  key_id: "Id of the key",
-  grant_id: "Id of the grant",
   session_id: "Id of the sign-in",
-  task_id: "Id of the task",
-  question_id: "Id of the question",
   status: "Only these statuses",
   priority: "Only these priorities",
 };
+
+/** Describes a parameter whose schema has no description. */
+export const describeParameter = (name: string): string | undefined =>
+  PARAMETERS[name] ?? (name.endsWith("_id") ? `Id of the ${name.slice(0, -3)}` : undefined);
 
 /** Groups of operations, in the order in which documentation shows them. */
 export const TAGS: readonly Json[] = [
