@@ -1,4 +1,4 @@
-/** Operator figures: store-wide counts, and stats of this process (docs/interface.md 4.3). */
+/** Figures for the operator: of the store, and of this process (§4.3). */
 
 import { accountFigures } from "../../db/statistics.ts";
 import type { Store } from "../../db/store.ts";
@@ -34,14 +34,14 @@ interface AdminDeps {
   readonly requestLogStats: () => { readonly queued: number; readonly dropped: number };
   readonly jobStats: () => readonly JobStats[];
   readonly pushLanes: () => PushStatus["lanes"];
-  /** Name of the channel that a lane belongs to; null for a lane of another version. */
+  /** Name of the channel that a lane belongs to; null for a lane that this version does not know. */
   readonly channelOf: (lane: string) => string | null;
   /** Names of all channels, configured or not. */
   readonly channelNames: readonly string[];
   readonly statistics: StoreStatistics;
 }
 
-/** Failed pushes that are listed one by one. */
+/** Failed deliveries that are listed. */
 const FAILURES = 20;
 
 export type Admin = ReturnType<typeof createAdmin>;
@@ -49,7 +49,7 @@ export type Admin = ReturnType<typeof createAdmin>;
 export function createAdmin(deps: AdminDeps) {
   const { version, store, feed, streams, waits, series, statistics } = deps;
 
-  /** With the name of the channel, and the lane as `environment` too. */
+  /** Adds the name of the channel, and the lane as `environment`. */
   const named = <One extends { readonly lane: string }>(one: One) => ({
     ...one,
     channel: deps.channelOf(one.lane),
@@ -75,7 +75,6 @@ export function createAdmin(deps: AdminDeps) {
   };
 
   return {
-    /** What is in the store, over all processes. */
     overview: async (): Promise<Overview> => ({ version, counts: await statistics.counts() }),
 
     /** Newest first. */
@@ -106,7 +105,7 @@ export function createAdmin(deps: AdminDeps) {
 
     series: (): SeriesFigures => ({ minutes: series.read() }),
 
-    /** Also while it cannot be reached. */
+    /** Answers also while the store cannot be reached. */
     async store(): Promise<StoreFigures> {
       const state = await statistics.state().catch(() => null);
       const { durations, groups, failed, queued } = store.stats();
@@ -127,7 +126,7 @@ export function createAdmin(deps: AdminDeps) {
       const state = await statistics.events().catch(() => null);
       if (state === null) return { events: null };
       const { rows, oldest_at, latest } = state;
-      // What was read is older than what was delivered meanwhile.
+      // More events may have been delivered since the read.
       return { events: { rows, oldest_at, behind: Math.max(0, latest - feed.position()) } };
     },
 

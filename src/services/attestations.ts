@@ -1,4 +1,4 @@
-/** App attestation: hands out challenges, and lets an attempt through once (docs/interface.md 4.2). */
+/** App attestation: issues challenges, and checks each attempt once (§4.2). */
 
 import { insertChallenge, useChallenge } from "../../db/challenges.ts";
 import type { AttestationCheck } from "../auth/attestation.ts";
@@ -18,7 +18,7 @@ interface AttestationDeps extends Pick<ServiceDeps, "store" | "clock" | "ids"> {
 
 export function createAttestations({ store, clock, ids, check, log }: AttestationDeps) {
   return {
-    /** Works also while no attestation is required, so that an app need not know. */
+    /** Also works while no attestation is required, so that an app need not know. */
     async challenge(): Promise<{ challenge: string; expires_at: number }> {
       const row = { challenge: ids.challenge(), expires_at: clock.now() + LIMITS.challenge_life };
       await store.write([insertChallenge(row)]);
@@ -26,14 +26,14 @@ export function createAttestations({ store, clock, ids, check, log }: Attestatio
     },
 
     /**
-     * Throws `403 attestation_required` or `403 attestation_invalid`. The challenge is used up
-     * first, whatever comes of it: of two requests with the same one, one is refused unseen.
+     * Throws `403 attestation_required` or `403 attestation_invalid`. Uses up the challenge first, so that only one
+     * of two requests with it can pass.
      */
     async admit(attestation: string | undefined): Promise<void> {
       if (!check) return;
       if (attestation === undefined) fail("attestation_required");
       const attempt = readAttempt(attestation);
-      let reason = attempt ? null : "it is no attestation";
+      let reason = attempt ? null : "it is not an attestation";
       if (attempt) {
         const now = clock.now();
         const [used] = await store.write([useChallenge({ challenge: attempt.challenge, now })]);

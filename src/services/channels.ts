@@ -1,4 +1,4 @@
-/** Notification channels: create, list, change, delete, test (docs/interface.md 19). */
+/** Notification channels: create, list, change, delete, test (§19). */
 
 import {
   channelById,
@@ -40,23 +40,22 @@ interface ChannelsDeps
     LaneTransportDeps {
   readonly config: Config;
   readonly checkAddress: AddressCheck;
-  /** Every notification channel there is; a client makes those that have `register`. */
+  /** Every notification channel. A client can create those that have `register`. */
   readonly channels: readonly LaneChannel[];
   readonly admitAddressUse: AdmitAddressUse;
-  /** Tests of a channel in any hour; 0: any number. */
+  /** Tests of a channel within an hour; 0: any number. */
   readonly tests_per_hour: number;
 }
 
 type Row = ReturnType<typeof channelById> extends Statement<infer R> ? R : never;
 
-/** The last 4 code points of a URL: what is shown of it besides its origin (docs/interface.md 19.1.4). */
+/** The last 4 code points of a URL, which are shown beside its origin (§19.1.4). */
 export const hintOf = (url: string): string => [...url].slice(-4).join("");
 
 export function createChannels(deps: ChannelsDeps) {
   const { store, clock, ids, assertLive, assertPastTrial, checkAddress, tests_per_hour } = deps;
   const { admitAddressUse } = deps;
 
-  /** By the type of the channel. */
   const transports = {
     webhook: createWebhookTransport(deps),
     ...Object.fromEntries(
@@ -98,8 +97,8 @@ export function createChannels(deps: ChannelsDeps) {
     },
 
     /**
-     * A secret is in this answer only. `403 forbidden` in the caller's trial, unless the channel
-     * belongs to the sign-in and takes no endpoint from another one; `409 too_many_channels`; `422 fields.url`, `fields.token`,
+     * Only this answer has the secret. `403 forbidden` in the caller's trial, unless the channel belongs to the
+     * sign-in and takes no endpoint from another one; `409 too_many_channels`; `422 fields.url`, `fields.token`,
      * `fields.subscription`, `fields.type`; `429 rate_limited` (§10.6.8).
      */
     async create(
@@ -117,13 +116,13 @@ export function createChannels(deps: ChannelsDeps) {
       const { account_id } = caller;
       const session_id = exclusive ? caller.session_id : null;
       const endpoint_digest = exclusive ? digest(url) : null;
-      // One that belongs to the sign-in ends with it, unless it takes the endpoint of another sign-in.
+      // A channel of the sign-in ends with it, so a trial may add one, but not take another's endpoint.
       const [taken] = exclusive
         ? await store.read(isEndpointOfOther({ account_id, session_id, endpoint_digest }))
         : [[1]];
       if (taken![0] === 1) await assertPastTrial(caller);
       const { origin, host } = new URL(url);
-      // The endpoint of a browser is sent nothing yet, and its host is known.
+      // Nothing is sent yet to the endpoint of a browser, and its host is a known push service.
       if (!exclusive) {
         if (!(await admitAddressUse({ account_id, host }))) await assertLive(caller);
         const wrong = await checkAddress(url, account_id);
@@ -177,14 +176,14 @@ export function createChannels(deps: ChannelsDeps) {
       };
     },
 
-    /** What browsers subscribe with; `404 not_found` while no push can be sent to them. */
+    /** The key that browsers subscribe with; `404 not_found` while Web Push is off. */
     async key(): Promise<{ public_key: string }> {
       const public_key = deps.sender.clientKey();
       if (public_key === null) fail("not_found", { detail: "Web push is off on this server." });
       return { public_key };
     },
 
-    /** What the patch does not name stays. `403 forbidden` as for {@link assertMayChange}. */
+    /** Changes the fields in the patch. `403 forbidden` as for {@link assertMayChange}, `404 not_found`. */
     update: (caller: AccountCaller, id: string, patch: ChannelPatch): Promise<Channel> =>
       untilDecided(async () => {
         const row = await find(caller, id);
@@ -204,7 +203,7 @@ export function createChannels(deps: ChannelsDeps) {
         return changed!.changes > 0 ? channel : undefined;
       }),
 
-    /** What waits for it is not sent any more. `403 forbidden` as for {@link assertMayChange}. */
+    /** Deletes the channel and its queue. `403 forbidden` as for {@link assertMayChange}, `404 not_found`. */
     async remove(caller: AccountCaller, id: string): Promise<void> {
       const { account_id } = caller;
       await assertMayChange(caller, await find(caller, id));
@@ -215,9 +214,8 @@ export function createChannels(deps: ChannelsDeps) {
     },
 
     /**
-     * Sends a test and waits for its outcome, for 10 seconds at most (§19.2.5). `403 forbidden` as for
-     * {@link assertMayChange}: a test can confirm a webhook and begins a channel again that has ended.
-     * `429 rate_limited`.
+     * Sends a test and waits up to 10 seconds for its outcome (§19.2.5). `403 forbidden` as for
+     * {@link assertMayChange}, since a test can confirm a webhook and revive a channel; `429 rate_limited`.
      */
     async test(caller: AccountCaller, id: string): Promise<Delivery> {
       const row = await find(caller, id);
@@ -236,7 +234,7 @@ export function createChannels(deps: ChannelsDeps) {
         label,
       });
       if (statements.length > 0) await store.write(statements);
-      // What has waited for a test that succeeds goes now.
+      // A successful test releases what has waited for it.
       transport.wake(account_id);
       return {
         id: ids.next("dlv"),

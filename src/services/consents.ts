@@ -1,4 +1,4 @@
-/** What a person decides about a client's request: here, or for another device (docs/interface.md §5.15). */
+/** A person's decision on a client's request for access: in this browser, or for another device (§5.15). */
 
 import { keyByLabel } from "../../db/keys.ts";
 import {
@@ -32,8 +32,8 @@ import type { Grants } from "./grants.ts";
 import { type Keys, toKey } from "./keys.ts";
 import type { AdmitAddressUse } from "./use-limits.ts";
 
-/** What a client may use: a key that is there, or a new one; without a label, with the client's name. */
-interface Wanted {
+/** The key that a client may use: an existing one, or a new one, labelled with the client's name by default. */
+interface KeyChoice {
   readonly key_id?: string | undefined;
   readonly label?: string | undefined;
 }
@@ -57,7 +57,7 @@ export function createConsents(deps: ConsentDeps) {
   const { keys, grants, requests, outbound, admitAddressUse } = deps;
   const wrong_codes = createWrongCodes(clock);
 
-  /** What the store keeps of a code: a keyed digest, as 40 bits alone could be tried out. */
+  /** The stored form of a code: a keyed digest, as an unkeyed one of 40 bits could be searched. */
   const digestOf = (code: string): string => signer.sign("approval", code);
 
   const open = (sealed: string): AuthorizationRequest => {
@@ -66,8 +66,8 @@ export function createConsents(deps: ConsentDeps) {
   };
 
   /**
-   * The request that the page means: a signed one, or by the code that another device shows, which
-   * then waits for it. `404 not_found`, `429 rate_limited`.
+   * The request that `reference` means: a signed request, or the code that another device shows while it waits.
+   * `404 not_found`, `429 rate_limited`.
    */
   const find = async ({ account_id }: AccountCaller, reference: string) => {
     if (reference.includes(".")) return { request: open(reference), waiting: null };
@@ -84,7 +84,7 @@ export function createConsents(deps: ConsentDeps) {
     return { request: open(row.request), waiting };
   };
 
-  /** The client of a request. `422 fields.request` when its document does not vouch for the request; `429 rate_limited` (§10.6.8). */
+  /** The client of a request. `422 fields.request` if its document does not allow it, `429 rate_limited` (§10.6.8). */
   const clientOf = async (
     { account_id }: AccountCaller,
     request: AuthorizationRequest,
@@ -102,7 +102,7 @@ export function createConsents(deps: ConsentDeps) {
     }
   };
 
-  /** Writes the decision for another device, which gets it at once; false when it is too late. */
+  /** Writes the decision for another device, which gets it at once. False if it is too late. */
   const decide = (
     { account_id }: AccountCaller,
     { id }: WaitingRow,
@@ -115,14 +115,14 @@ export function createConsents(deps: ConsentDeps) {
     });
   };
 
-  /** The state of a waiting request; an approved one gives a new code until one is used. */
+  /** The state of a waiting request. An approved one gets a new authorization code each time until one is used. */
   const stateOf = async (secret: string): Promise<ApprovalState> => {
     const [row] = await store.read(approvalBySecret({ secret_digest: digest(secret) }));
     if (!row || row.expires_at <= clock.now()) return { status: "ended", redirect_to: null };
     if (row.status === "pending") return { status: "waiting", redirect_to: null };
     const request = requests.read(row.request, row.created_at) as AuthorizationRequest;
     if (row.status === "denied") {
-      // The redirect URI of a client with a document was not checked by then.
+      // The redirect URI of a client with a document was not checked yet.
       const checked = request.document === null;
       return { status: "denied", redirect_to: checked ? redirectTo(request, DENIED) : null };
     }
@@ -131,7 +131,7 @@ export function createConsents(deps: ConsentDeps) {
   };
 
   return {
-    /** The request for the person to judge. `404 not_found`, `422 fields.request`, `429 rate_limited`. */
+    /** What the person needs to decide. `404 not_found`, `422 fields.request`, `429 rate_limited`. */
     async read(caller: AccountCaller, reference: string): Promise<Authorization> {
       const { request, waiting } = await find(caller, reference);
       const { name } = await clientOf(caller, request);
@@ -139,7 +139,7 @@ export function createConsents(deps: ConsentDeps) {
       const client_host = leadsTo(request.redirect_uri).host;
       const before = { account_id, client_name: name, client_host };
       const [by_client] = name === null ? [] : await store.read(keyOfClient(before));
-      // A web site can call itself as any agent is called.
+      // A web site can use the name of any agent.
       const [by_label] =
         name === null || client_host !== null
           ? []
@@ -156,13 +156,13 @@ export function createConsents(deps: ConsentDeps) {
     },
 
     /**
-     * Lets the client use a key; a request that was approved before keeps its key. `404 not_found` for the request or the key, `409 too_many_keys`,
-     * `422 fields.request`, `429 rate_limited`.
+     * Lets the client use a key. A request that was approved before keeps its key. `404 not_found` for the request
+     * or the key, `409 too_many_keys`, `422 fields.request`, `429 rate_limited`.
      */
     async approve(
       caller: AccountCaller,
       reference: string,
-      { key_id: existing, label }: Wanted,
+      { key_id: existing, label }: KeyChoice,
     ): Promise<{ key: Key; redirect_to: string | null }> {
       await assertPastTrial(caller);
       const { request, waiting } = await find(caller, reference);
@@ -175,9 +175,9 @@ export function createConsents(deps: ConsentDeps) {
       const key = toKey(await keys.find(caller, key_id));
       if (waiting && !(await decide(caller, waiting, { status: "approved", grant_id }))) {
         const [row] = await store.read(approvalById({ id: waiting.id }));
-        // Another device of the account may have decided the same at once.
+        // Another device of the account may have made the same decision at once.
         if (row?.grant_id !== grant_id) {
-          // Someone else was first; a key that was made for it is of no use.
+          // Another decision came first: a key that was created for this one is not needed.
           if (has_new_key) await keys.remove(caller, key_id);
           failNotFound("request");
         }
@@ -185,7 +185,7 @@ export function createConsents(deps: ConsentDeps) {
       return { key, redirect_to: code && redirectTo(request, { code }) };
     },
 
-    /** As {@link approve}; the client gets the error. */
+    /** Refuses the request, and gives the client the error `access_denied`. Throws what {@link approve} throws. */
     async deny(caller: AccountCaller, reference: string): Promise<{ redirect_to: string | null }> {
       const { request, waiting } = await find(caller, reference);
       if (waiting) {
@@ -193,7 +193,7 @@ export function createConsents(deps: ConsentDeps) {
         if (!happened) failNotFound("request");
         return { redirect_to: null };
       }
-      // What is not checked is no address to send anyone to.
+      // The browser is not sent to an address that could not be checked.
       const client = await clientOf(caller, request).catch((error: unknown) => {
         const codes: readonly string[] = ["invalid_fields", "rate_limited"];
         if (error instanceof ServiceError && codes.includes(error.code)) return null;
@@ -203,10 +203,7 @@ export function createConsents(deps: ConsentDeps) {
       return { redirect_to: client && redirectTo(request, DENIED) };
     },
 
-    /**
-     * Lets a browser without a sign-in wait for another device. `404 not_found` for the request,
-     * `429 rate_limited` when too many wait.
-     */
+    /** Lets a browser without a sign-in wait for another device. `404 not_found`, `429 rate_limited`. */
     ask: (sealed: string, address: string, base: LinkBase): Promise<Approval> =>
       untilDecided(async () => {
         const request = open(sealed);
@@ -241,7 +238,7 @@ export function createConsents(deps: ConsentDeps) {
         };
       }),
 
-    /** Waits until the other device has decided (docs/interface.md §6). `429 too_many_waits`. */
+    /** Waits until the other device has decided (§6). `429 too_many_waits`. */
     async wait(
       secret: string,
       { wait, address, signal }: { wait: number; address: string; signal: AbortSignal },

@@ -1,4 +1,4 @@
-/** How far questions got, and the receipts that say so (docs/interface.md §5.7.7, §5.7.8). */
+/** How far questions got (§5.7.7), and receipts from devices and pages (§5.7.8). */
 
 import {
   type DeliveryRow,
@@ -26,15 +26,15 @@ export type Deliveries = ReturnType<typeof createDeliveries>;
 
 interface DeliveriesDeps extends Pick<ServiceDeps, "store" | "clock" | "assertLive"> {
   readonly storeClock: StoreClock;
-  /** The lanes that can send a question now. */
+  /** The lanes that can send questions now. */
   readonly openLanes: () => readonly string[];
-  /** Name of the channel that a lane belongs to; null for a lane of another version. */
+  /** Name of the channel that a lane belongs to; null for a lane that this version does not know. */
   readonly channelOf: (lane: string) => string | null;
 }
 
 interface Receipt {
   readonly event: ReceiptEvent;
-  /** A page when absent. */
+  /** The device that showed the question; absent for a web page. */
   readonly device_id?: string | undefined;
 }
 
@@ -63,22 +63,14 @@ export function createDeliveries(deps: DeliveriesDeps) {
     return reachOf(facts, caller.kind === "account");
   };
 
-  const deliveryOf = ({ id, lane, target_id, label, ...rest }: DeliveryRow): Delivery => {
-    const { status, reason, queued_at, sent_at, shown_at, opened_at } = rest;
-    return {
-      id,
-      target: { type: channelOf(lane) ?? lane, id: target_id, label },
-      status,
-      reason,
-      queued_at,
-      sent_at,
-      shown_at,
-      opened_at,
-    };
-  };
+  const deliveryOf = ({ id, lane, target_id, label, ...rest }: DeliveryRow): Delivery => ({
+    id,
+    target: { type: channelOf(lane) ?? lane, id: target_id, label },
+    ...rest,
+  });
 
   return {
-    /** A key gets no deliveries: which devices there are is the person's business (§5.7.7). */
+    /** A key gets no deliveries: it is not told which devices the person has (§5.7.7). */
     async list(caller: Caller, question_id: string) {
       const [row] = await store.read(questionById(caller, question_id));
       if (!row) {
@@ -92,18 +84,17 @@ export function createDeliveries(deps: DeliveriesDeps) {
       return { deliveries: rows.map(deliveryOf), reach };
     },
 
-    /** For a tool's result, which does not wait long for it; null when it cannot be read now. */
+    /** For the result of a tool; null if it cannot be read within {@link REACH_SECONDS}. */
     reach: (caller: Caller, question: Question): Promise<Reach | null> =>
       readReach(caller, question, REACH_SECONDS).catch(() => null),
 
     /**
-     * The first of each kind counts, for each target; `404` for another's question or device, `403 forbidden` for
-     * another sign-in's device in the caller's trial.
+     * Takes a receipt; for each target, the first of each kind counts. `403 forbidden` for another sign-in's device
+     * in the caller's trial, `404 not_found`.
      */
     async receive(caller: AccountCaller, question_id: string, { event, device_id }: Receipt) {
-      const { account_id } = caller;
-      const { ticket } = caller;
-      // A ticket says which channel it is.
+      const { account_id, ticket } = caller;
+      // A ticket belongs to a channel.
       if (ticket && device_id !== undefined) failFields({ device_id: "is not for a ticket" });
       const target_id = ticket?.channel_id ?? device_id ?? PAGE;
       const now_ms = Math.round(clock.now() * 1000);

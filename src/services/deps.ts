@@ -1,4 +1,4 @@
-/** What the services are made of; the composition root passes it in. */
+/** The dependencies of the services, passed in by the composition root. */
 
 import type { Store } from "../../db/store.ts";
 import type { Clock } from "../clock.ts";
@@ -9,7 +9,7 @@ import type { Signer } from "../signer.ts";
 import type { Commit } from "./commit.ts";
 import type { NotificationPlans } from "./notification-plans.ts";
 
-/** Seconds that the clocks of processes may differ by, with room to spare. */
+/** Seconds by which the clocks of processes may differ, with a margin. */
 export const CLOCKS_DIFFER = 60;
 
 export interface ServiceDeps {
@@ -20,23 +20,20 @@ export interface ServiceDeps {
   readonly wakeSender: () => void;
   readonly waits: Waiters;
   readonly clock: Clock;
-  /**
-   * Epoch seconds by which a question is over: {@link clock}, or an earlier one that it is known to be ahead of
-   * (docs/interface.md §11.5.3).
-   */
+  /** Epoch seconds for the expiry of questions: earlier than {@link clock} if that is known to be ahead (§11.5.3). */
   readonly agreedNow: () => number;
   readonly ids: Ids;
   readonly signer: Signer;
-  /** Throws `401 unauthorized` when the caller's credential has ended. */
+  /** Throws `401 unauthorized` if the caller's credential has ended. */
   readonly assertLive: (caller: Caller) => Promise<void>;
-  /** Throws `403 forbidden` in the trial of the caller's sign-in (docs/interface.md §4.1.6). */
+  /** Throws `403 forbidden` in the trial of the caller's sign-in (§4.1.6). */
   readonly assertPastTrial: (caller: AccountCaller) => Promise<void>;
   readonly settings: {
     /** Who may create accounts: `ACCOUNT_CREATION`. */
     readonly account_creation: "open" | "first" | "off";
-    /** Accounts that one address may make in any hour; 0: any number. */
+    /** Accounts that one address may create within an hour; 0: any number. */
     readonly accounts_per_hour: number;
-    /** What notifications hold: `PUSH_CONTENT`. */
+    /** What notifications say: `PUSH_CONTENT`. */
     readonly push_content: "full" | "generic";
   };
 }

@@ -1,4 +1,4 @@
-/** Devices: register, replace, remove (docs/interface.md 5.3). */
+/** Devices: register, replace, remove (§5.3). */
 
 import {
   deleteDevice,
@@ -31,8 +31,8 @@ export function createDevices({
 }: Pick<ServiceDeps, "store" | "clock" | "notificationPlans" | "wakeSender" | "assertLive">) {
   return {
     /**
-     * The last registered first. In the caller's trial without the push tokens of other sign-ins' devices: another
-     * account could take those tokens with them (§5.3.2(3)).
+     * The last registered first. A caller in its trial does not see the push tokens of other sign-ins' devices, with
+     * which another account could take them over (§5.3.2(3)).
      */
     async list({ account_id, credential, session_id }: AccountCaller): Promise<Device[]> {
       const rows = await store.read(devicesOfAccount({ account_id }));
@@ -47,8 +47,8 @@ export function createDevices({
     },
 
     /**
-     * Creates or replaces; a push token moves here from an older registration (§5.3.2). `403 forbidden` for
-     * what would take something from a device of another sign-in during the caller's trial.
+     * Creates or replaces a device. A push token moves here from an older registration (§5.3.2). `403 forbidden` if
+     * a caller in its trial would take something from a device of another sign-in.
      */
     async put(caller: AccountCaller, id: string, input: DeviceInput): Promise<Device> {
       const { account_id, credential, session_id } = caller;
@@ -79,7 +79,7 @@ export function createDevices({
       return { ...device, updated_at: ms / 1000 };
     },
 
-    /** `404` when the account does not have it; `403 forbidden` for another sign-in's in the caller's trial. */
+    /** `403 forbidden` for another sign-in's device in the caller's trial, `404 not_found`. */
     async remove(caller: AccountCaller, device_id: string): Promise<void> {
       const { account_id, credential, session_id } = caller;
       const trial_since = trialSince(clock.now());

@@ -1,6 +1,6 @@
 /**
- * The question that an ask means when it is there already: the one of its `request_id`, or one whose
- * asking call its client left (docs/interface.md 5.7.2(6), 12.4.5).
+ * Finds the earlier question that an ask repeats: one with the same `request_id` (§5.7.2(6)), or one of the same
+ * content whose asking call was left by its client (§12.4.5).
  */
 
 import {
@@ -15,17 +15,14 @@ import { LIMITS } from "../limits.ts";
 import { isSameAsk, type Question } from "../model/question.ts";
 import type { ServiceDeps } from "./deps.ts";
 
-/** Reads until a `request_id` counts as new, after a write that it has kept from creating a question. */
+/** Reads for a `request_id` after a write that created nothing, before the `request_id` counts as new. */
 const LOOKS = 10;
 
 export function createEarlierAsks({ store, clock }: Pick<ServiceDeps, "store" | "clock">) {
-  /** Calls that are being left, by key: what a client asks next must find their questions. */
+  /** By key, the calls whose clients have gone but that have not ended: later asks must find their questions. */
   const leaving = new Map<string, Promise<void>>();
 
-  /**
-   * Id of the key's question with the `request_id` of this one; undefined when there is none.
-   * `422 request_mismatch` when that one asked something else.
-   */
+  /** Id of the key's question with the same `request_id`, if any. `422 request_mismatch` if it asked something else. */
   const ofRequest = async (asked: Question): Promise<string | undefined> => {
     const { key_id, request_id, created_at } = asked;
     if (request_id === undefined) return undefined;
@@ -35,7 +32,7 @@ export function createEarlierAsks({ store, clock }: Pick<ServiceDeps, "store" | 
   };
 
   const markLeft = async ({ id, key_id }: Pick<Question, "id" | "key_id">): Promise<void> => {
-    // Without the mark the question is asked again, so a store that fails here breaks nothing.
+    // Without the mark the question is asked again, so a failing store breaks nothing here.
     await store.write([leaveQuestion({ id, key_id, left_at: clock.now() })]).catch(() => {});
   };
 
@@ -43,8 +40,8 @@ export function createEarlierAsks({ store, clock }: Pick<ServiceDeps, "store" | 
     ofRequest,
 
     /**
-     * As {@link ofRequest}, after a write that did nothing, perhaps because of that question: a libSQL
-     * server may show other connections a commit a moment after a write has met it.
+     * {@link ofRequest} after a write that created nothing, perhaps because of that question: on a libSQL server,
+     * other connections may see a commit a moment after a write was decided by it.
      */
     async ofRequestMeanwhile(asked: Question): Promise<string | undefined> {
       for (let look = 0; asked.request_id !== undefined && look < LOOKS; look++) {
@@ -54,19 +51,15 @@ export function createEarlierAsks({ store, clock }: Pick<ServiceDeps, "store" | 
       return undefined;
     },
 
-    /**
-     * An ask may join a question that was left after this time. Waits first until calls of the key that are
-     * being left have ended.
-     */
+    /** The time after which a question must have been left to be joined. First waits until left calls have ended. */
     async joinsSince(key_id: string): Promise<number> {
       await leaving.get(key_id);
       return clock.now() - LIMITS.left_ask;
     },
 
     /**
-     * Takes over a question of the same content whose asking call was left after `since`, by the same session or
-     * one that this one follows, and that is pending at `now`; gives its id, to one caller only. Undefined when
-     * there is none.
+     * Takes over a question of the same content that is pending at `now` and was left after `since`, by the same
+     * session or one that this one follows. Returns its id, to one caller only; undefined if there is none.
      */
     async join(asked: Question & Asker, since: number, now: number): Promise<string | undefined> {
       const [result] = await store.write([joinLeftQuestion({ ...asked, since, now })]);
@@ -74,9 +67,8 @@ export function createEarlierAsks({ store, clock }: Pick<ServiceDeps, "store" | 
     },
 
     /**
-     * Runs a call that asks or waits for its question. From the moment that its client goes, what the key
-     * asks next waits for the end of this call: by then its question can be joined. Throws `ClientGone`
-     * when the client is gone already.
+     * Runs a call that asks, or waits for its question. Once its client goes, later asks of the key wait until this
+     * call has ended and its question can be joined. Throws `ClientGone` if the client is gone already.
      */
     async whileAsking<T>(key_id: string, signal: AbortSignal, run: () => Promise<T>): Promise<T> {
       if (signal.aborted) throw new ClientGone();
@@ -91,7 +83,7 @@ export function createEarlierAsks({ store, clock }: Pick<ServiceDeps, "store" | 
       return running.finally(() => signal.removeEventListener("abort", onGone));
     },
 
-    /** What `wait` gives; when its client goes meanwhile, an ask of the same content may join. */
+    /** Runs `wait`. If the client goes meanwhile, a later ask of the same content may join the question. */
     async untilLeft<T>(asked: Pick<Question, "id" | "key_id">, wait: () => Promise<T>): Promise<T> {
       try {
         return await wait();
@@ -101,7 +93,7 @@ export function createEarlierAsks({ store, clock }: Pick<ServiceDeps, "store" | 
       }
     },
 
-    /** Before the agent gets to see these questions: nobody joins one whose id it knows. */
+    /** Call it before the agent sees the questions: one whose id an agent knows is not joined. */
     async show(rows: readonly { readonly question: Question; readonly hidden: boolean | null }[]) {
       const ids = rows.filter(({ hidden }) => hidden).map(({ question }) => question.id);
       if (ids.length > 0) await store.write([showQuestions({ ids: JSON.stringify(ids) })]);

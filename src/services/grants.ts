@@ -1,4 +1,4 @@
-/** Grants of OAuth: codes, tokens, and their end (docs/interface.md §18.5). */
+/** OAuth grants: codes, tokens, and their end (§18.5). */
 
 import { insertKeyOfGrant } from "../../db/keys.ts";
 import {
@@ -41,7 +41,7 @@ import { eventOf, untilDecided } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
 import type { Keys } from "./keys.ts";
 
-/** A token response (RFC 6749 5.1). */
+/** A token response (RFC 6749, 5.1). */
 export interface Tokens {
   readonly access_token: string;
   readonly token_type: "Bearer";
@@ -64,15 +64,15 @@ interface RefreshRequest {
   readonly resource: string | null;
 }
 
-/** What a person approved: a key that is there, or a new one with this label. */
+/** The key that a person chose: an existing one, or a new one with this label. */
 type Choice = { readonly key_id: string } | { readonly label: string };
 
 interface Approved {
   readonly grant_id: string;
   readonly key_id: string;
-  /** Authorization code; null where {@link Grants.makeCode} gives it. */
+  /** Authorization code; null if {@link Grants.makeCode} is to give it. */
   readonly code: string | null;
-  /** Whether the key was made for it. */
+  /** True if the key was created for the grant. */
   readonly has_new_key: boolean;
 }
 
@@ -84,7 +84,7 @@ interface GrantIds {
 
 type Row = ReturnType<typeof grantById> extends Statement<infer R> ? R : never;
 
-/** A refresh token: a part that all of a grant share, and one of its own. */
+/** A refresh token: a part that all tokens of the grant share, and a part of its own. */
 const REFRESH = /^mcr_([\w-]{22})[\w-]{43}$/;
 
 export type Grants = ReturnType<typeof createGrants>;
@@ -92,12 +92,12 @@ export type Grants = ReturnType<typeof createGrants>;
 export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
   const { store, commit, clock, ids, signer, assertLive, assertPastTrial, keys } = deps;
 
-  /** Says that a grant began or ended: pages read the list again, and waits look at their token. */
+  /** The event for a grant that began or ended: pages read the list again, and waits check their token. */
   const updated = ({ id, account_id, key_id }: GrantIds, revision: string) => [
     eventOf({ table: "grants", id, revision }, "grants.updated", account_id, { key_id }, key_id),
   ];
 
-  /** Ends a grant and its tokens; nothing if another process did. */
+  /** Ends a grant and its tokens, unless another process already did. */
   const end = async (grant: GrantIds): Promise<void> => {
     const { id } = grant;
     const revision = ids.unique();
@@ -108,7 +108,7 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
     });
   };
 
-  /** Writes a pair of tokens of a grant that got the revision earlier in the batch. */
+  /** Inserts a pair of tokens if the grant got the revision earlier in the batch. */
   const writeTokens = (
     { id, revision }: Pick<Row, "id" | "revision">,
     { access, refresh }: { readonly access: string; readonly refresh: string },
@@ -137,7 +137,7 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
     scope: "agent",
   });
 
-  /** The grant of a refresh token, or of an access token; null when there is none. */
+  /** The grant of a refresh token or an access token, or null. */
   const grantOf = async (token: string): Promise<Row | null> => {
     const [, family] = REFRESH.exec(token) ?? [];
     if (family !== undefined) {
@@ -150,10 +150,7 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
     return row ?? null;
   };
 
-  /**
-   * A new authorization code of a grant whose code was not used yet; the one before it ends. Null when
-   * one was used, undefined when the grant was changed meanwhile.
-   */
+  /** A new authorization code in place of an unused one. Null if one was used, undefined if the grant has changed. */
   const replaceCode = async (grant: Row): Promise<string | null | undefined> => {
     if (grant.redeemed_at !== null) return null;
     const until = clock.now() + LIMITS.authorization_code_life;
@@ -172,10 +169,10 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
 
   return {
     /**
-     * Gives a client access to a key, in one batch with the key if that is new. A request that the
-     * account has approved already keeps its key, whatever `choice` says, and gets another code; once
-     * a code was used, it is `404 not_found`. With `with_code` false, {@link makeCode} gives the
-     * code. `404 not_found` for a key that the account does not have, `409 too_many_keys`.
+     * Gives a client access to a key, in one batch with the key if that is new. A request that the account has
+     * already approved keeps its key, whatever `choice` says, and gets another code. `with_code`: false leaves the
+     * code to {@link makeCode}. `404 not_found` for a request whose code was used, or for the key;
+     * `409 too_many_keys`.
      */
     approve: (
       caller: AccountCaller,
@@ -215,7 +212,7 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
           family_digest: null,
           created_at: now,
           last_used_at: null,
-          // As long as the request can be approved again.
+          // Kept as long as the request can be approved again.
           expires_at: Math.max(until, requested_at + LIMITS.authorization_request_life),
           revision,
         });
@@ -228,13 +225,13 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
           : await commit({ statements: [insert], events: [] });
         if (happened) return { grant_id: id, key_id, code, has_new_key: made !== null };
         await assertLive(caller);
-        // Of two approvals of it at once, the other one came first.
+        // A simultaneous approval of the same request may have come first.
         const [other] = await store.read(grantOfRequest(of_request));
         if (other) return undefined;
         return made ? fail("too_many_keys") : failNotFound("key_id");
       }),
 
-    /** Whether the account has approved this request. */
+    /** True if the account has approved this request. */
     async isApproved(
       { account_id }: AccountCaller,
       { challenge, requested_at }: AuthorizationRequest,
@@ -246,20 +243,17 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
       return grant !== undefined;
     },
 
-    /**
-     * A new authorization code of a grant whose code was not used yet; the one before it ends. Null
-     * when there is no such grant any more.
-     */
+    /** A new authorization code in place of an unused one. Null if one was used, or if the grant has ended. */
     makeCode: (grant_id: string): Promise<string | null> =>
       untilDecided(async () => {
         const [grant] = await store.read(grantById({ id: grant_id }));
         return grant ? replaceCode(grant) : null;
       }),
 
-    /** Tokens for a code (RFC 6749 4.1.3, RFC 7636 4.5). Throws `invalid_grant`, `invalid_target`. */
-    redeem: (sent: CodeRequest): Promise<Tokens> =>
+    /** Tokens for a code (RFC 6749, 4.1.3; RFC 7636, 4.5). Throws `invalid_grant`, `invalid_target`. */
+    redeem: (request: CodeRequest): Promise<Tokens> =>
       untilDecided(async () => {
-        const [grant] = await store.read(grantByCode({ code_digest: digest(sent.code) }));
+        const [grant] = await store.read(grantByCode({ code_digest: digest(request.code) }));
         const now = clock.now();
         if (!grant) return failOAuth("invalid_grant", "The code is not valid.");
         if (grant.redeemed_at !== null) {
@@ -267,12 +261,12 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
           return failOAuth("invalid_grant", "The code was used before.");
         }
         const fits =
-          isInTime(sent.code, now) &&
-          grant.client_digest === digest(sent.client_id) &&
-          grant.redirect_uri === sent.redirect_uri &&
-          isVerifierOf(grant.challenge, sent.code_verifier);
+          isInTime(request.code, now) &&
+          grant.client_digest === digest(request.client_id) &&
+          grant.redirect_uri === request.redirect_uri &&
+          isVerifierOf(grant.challenge, request.code_verifier);
         if (!fits) failOAuth("invalid_grant", "The code is not valid for this request.");
-        assertResource(grant, sent.resource);
+        assertResource(grant, request.resource);
         const revision = ids.unique();
         const { id } = grant;
         const family = ids.challenge().slice(0, 22);
@@ -291,7 +285,7 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
             }),
             ...writeTokens({ id, revision }, { access, refresh }, now),
           ],
-          // It also says which others ended.
+          // The same event reports the grants that `trimGrants` ends.
           events: updated(grant, revision),
           removals: [
             trimGrants({ key_id: grant.key_id, changed_id: id, changed_revision: revision }),
@@ -301,9 +295,10 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
       }),
 
     /**
-     * New tokens for a refresh token (RFC 6749 6). Its successor is a keyed digest of it, so that in
-     * every process the same one comes of it, for `LIMITS.refresh_again` seconds. One that is older
-     * was stolen, or its successor was: then the grant ends. Throws `invalid_grant`, `invalid_target`.
+     * New tokens for a refresh token (RFC 6749, 6). The successor of a refresh token is a keyed digest of it, so
+     * every process gives the same one when a token is sent again within `LIMITS.refresh_again` seconds. A later
+     * repetition means that the token or its successor was stolen: the grant ends. Throws `invalid_grant`,
+     * `invalid_target`.
      */
     refresh: ({ refresh_token, client_id, resource }: RefreshRequest): Promise<Tokens> =>
       untilDecided(async () => {
@@ -350,7 +345,7 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
         return renewed!.changes > 0 ? answer(access, refresh, LIMITS.access_token_life) : undefined;
       }),
 
-    /** Ends the grant that a token is of (RFC 7009 2.1); a token that is none is no error. */
+    /** Revokes the grant that a token belongs to (RFC 7009, 2.1). An unknown token is not an error. */
     async revokeToken(token: string, client_id: string | null): Promise<void> {
       const grant = await grantOf(token);
       if (!grant) return;
@@ -360,7 +355,7 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
       await end(grant);
     },
 
-    /** The grants of a key, newest first. `404` unless the account has the key. */
+    /** The grants of a key, newest first. `404 not_found` for the key. */
     async list(caller: AccountCaller, key_id: string): Promise<Grant[]> {
       await keys.find(caller, key_id);
       const { account_id } = caller;
@@ -371,10 +366,7 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
       }));
     },
 
-    /**
-     * Ends a grant: its tokens are refused at once, and its waits end. `403 forbidden` in the caller's trial,
-     * `404 not_found`.
-     */
+    /** Ends a grant, its tokens and their waits at once. `403 forbidden` in the caller's trial, `404 not_found`. */
     async remove(caller: AccountCaller, key_id: string, id: string): Promise<void> {
       await assertPastTrial(caller);
       const { account_id } = caller;
@@ -391,7 +383,7 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
   };
 }
 
-/** A `resource` parameter must be the one that the grant is for (RFC 8707 2). */
+/** Throws `invalid_target` for a `resource` parameter that the grant is not for (RFC 8707, 2). */
 function assertResource({ resource }: Pick<Row, "resource">, sent: string | null): void {
   if (sent === null || isResourceOf(resource, sent)) return;
   failOAuth("invalid_target", "The tokens are for another resource.");

@@ -1,4 +1,4 @@
-/** Requests that a client may send again: a change is made once (docs/interface.md 8). */
+/** Repeated requests with an `Idempotency-Key`: the change is made once (§8). */
 
 import { idempotencyRecord, insertIdempotencyRecord } from "../../db/idempotency.ts";
 import type { RowRevision } from "../../db/outbox.ts";
@@ -13,9 +13,8 @@ type CreatedRow = RowRevision & { readonly table: "tasks" | "questions" | "items
 export function createIdempotency({ store, clock }: Pick<ServiceDeps, "store" | "clock">) {
   return {
     /**
-     * Id of the resource that the same request gave before; undefined when there was none. Asked again
-     * after a write that did nothing, as the request may have been done meanwhile.
-     * `422 idempotency_mismatch` when its body was another.
+     * Id of the resource that the same request created before, if any. Look again after a write that did nothing:
+     * the request may have been done meanwhile. `422 idempotency_mismatch` if its body was different.
      */
     async findResult(request: IdempotentRequest | null): Promise<string | undefined> {
       if (!request) return undefined;

@@ -1,4 +1,4 @@
-/** Inbox items as the webhook of their key is sent them (docs/interface.md §5.9.5). */
+/** Inbox items for the webhook of their key (§5.9.5). */
 
 import { type ItemRow, itemById, markOneRead, taskOf } from "../../db/inbox.ts";
 import type { Statement } from "../../db/store.ts";
@@ -18,7 +18,7 @@ export function createInboxPosts({ store, commit, clock, ids, tasks }: InboxPost
     return row?.item.read_at === null ? row : null;
   };
 
-  /** Its agent has now got the task of the item, unless it is gone. */
+  /** Marks the task of the item as seen by its agent, unless the task or the key is gone. */
   const see = async (row: ItemRow): Promise<void> => {
     const task = taskOf(row);
     if (!task) return;
@@ -53,5 +53,5 @@ export function createInboxPosts({ store, commit, clock, ids, tasks }: InboxPost
   };
 }
 
-/** What the task, or the key, has gone with. */
+/** Codes of the errors for a task, or a key, that is gone. */
 const GONE: readonly string[] = ["not_found", "unauthorized"];

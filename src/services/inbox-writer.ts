@@ -1,4 +1,4 @@
-/** Writes the inbox item by which an agent learns of a change that the account made (docs/interface.md 5.9.1). */
+/** Writes the inbox item that tells an agent of a change by the account (§5.9.1). */
 
 import { insertItem, mergeTaskUpdates } from "../../db/inbox.ts";
 import type { RowRevision } from "../../db/outbox.ts";
@@ -20,14 +20,14 @@ interface NewItem {
   readonly last_task?: Task;
 }
 
-/** The part of a change that puts the item into the inbox, with the change or not at all. */
+/** The part of a change that writes the item, in the batch of the change. */
 type InboxWrite = Required<Pick<Change, "inbox">> & { readonly statements: readonly Statement[] };
 
 const NO_ITEM: InboxWrite = { statements: [], inbox: null };
 
 export function createInboxWriter({ ids, clock }: Pick<ServiceDeps, "ids" | "clock">) {
   return {
-    /** `changed` is the row that changed; null writes nothing. */
+    /** `changed`: the row that changed. An `item` of null writes nothing. */
     write(
       changed: RowRevision & { readonly table: "tasks" | "questions" },
       item: NewItem | null,

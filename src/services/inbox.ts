@@ -1,4 +1,4 @@
-/** Inboxes: read, acknowledge, wait, write messages, forget old items (docs/interface.md 5.9). */
+/** Inboxes: read, acknowledge, wait, write messages, forget old items (§5.9). */
 
 import {
   countUnread,
@@ -38,21 +38,21 @@ const STRETCH = 34;
 export type Inbox = ReturnType<typeof createInbox>;
 
 interface ReadQuery {
-  /** Seconds to wait for the first unread item; 0 answers at once. */
+  /** Seconds to wait for the first unread item; 0 does not wait. */
   readonly wait?: number | undefined;
   readonly limit?: number | undefined;
   /** True: the items stay unread. */
   readonly peek?: boolean | undefined;
-  /** Id of an item: it and all older ones are marked read first. */
+  /** Id of an item: it and all older items become read first. */
   readonly ack?: string | undefined;
 }
 
 interface ReadOptions {
-  /** Aborts when the client goes. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
   /** False for HEAD, which marks nothing and does not wait. */
   readonly effects: boolean;
-  /** Bytes of JSON that the items may have; the rest stays unread. */
+  /** Bytes of JSON for the items, at most; the other items stay unread. */
   readonly page_bytes: number;
 }
 
@@ -80,7 +80,7 @@ export function createInbox(deps: InboxDeps) {
     return row?.[0] ?? 0;
   };
 
-  /** Marks the unread items from `first` to `last` as read; false when another one took `first`. */
+  /** Marks the unread items from `first` to `last` as read. False if another reader took `first`. */
   const mark = (
     { account_id, key_id }: Pick<KeyCaller, "account_id" | "key_id">,
     { first, last }: { readonly first: string; readonly last: number },
@@ -95,16 +95,13 @@ export function createInbox(deps: InboxDeps) {
     });
   };
 
-  /** Position of an item of this inbox; 0, before all of them, when it holds no such item. */
+  /** Position of an item of this inbox; 0, which is before all items, if it has no such item. */
   const positionOf = async (id: string | undefined, key_id: string): Promise<number> => {
     const [row] = id === undefined ? [] : await store.read(itemPosition({ id, key_id }));
     return row?.[0] ?? 0;
   };
 
-  /**
-   * Rows until the page is full by number or by bytes, in stretches: an item may be large, and most
-   * inboxes hold fewer items than one stretch. `read` gets the position of the last row so far.
-   */
+  /** Reads rows in stretches until the page is full by number or by bytes. `read` gets the last position so far. */
   const readPage = async (
     { limit, page_bytes }: PageSize,
     read: (last: number | undefined, limit: number) => Statement<ItemRow>,
@@ -122,8 +119,8 @@ export function createInbox(deps: InboxDeps) {
   };
 
   /**
-   * What is unread after the position `acked`; marks it read, or with `peek` what is before it. `recheck`: throws
-   * `401 unauthorized`, and marks nothing, if the credential has ended.
+   * Returns the unread items after the position `acked`, and marks them read; with `peek`, only those before it.
+   * `recheck`: throws `401 unauthorized`, and marks nothing, if the credential has ended.
    */
   const lookOnce = (
     caller: KeyCaller,
@@ -132,11 +129,11 @@ export function createInbox(deps: InboxDeps) {
   ): Promise<Item[]> =>
     untilDecided(async () => {
       const { key_id } = caller;
-      // Before the items: if it is unread still when they are marked, nobody took any of them.
+      // Read before the items: if it is still unread when they are marked, nobody took any of them.
       const [oldest] = acked > 0 ? await store.read(oldestUnread({ key_id, last: acked })) : [];
       const unread = (last: number | undefined, limit: number) =>
         unreadItems({ key_id, after: last ?? acked, limit });
-      // At once, which is one round trip.
+      // Both at once: one round trip.
       const [{ page: rows }] = await Promise.all([
         readPage(size, unread),
         recheck && assertLive(caller),
@@ -144,8 +141,8 @@ export function createInbox(deps: InboxDeps) {
       const last = peek || rows.length === 0 ? acked : rows.at(-1)!.seq;
       const seen = effects ? await seenBy(caller, rows) : tasksOf(rows);
       const first = oldest?.[0] ?? (peek ? undefined : rows[0]?.item.id);
-      // Another reader took it: read again what is left.
       const read_at = clock.now();
+      // Another reader took the first item: read again.
       if (first !== undefined && !(await mark(caller, { first, last }, { read_at }))) {
         return undefined;
       }
@@ -153,7 +150,7 @@ export function createInbox(deps: InboxDeps) {
       return peek ? items : items.map((item) => ({ ...item, read_at }));
     });
 
-  /** The tasks of the items, as their agent has now got them. */
+  /** The tasks of the items by id, after they are marked as seen by their agent. */
   const seenBy = async (caller: KeyCaller, rows: readonly ItemRow[]) => {
     const found = rows.map(taskOf).filter((row) => row !== null);
     const by_id = new Map<string, TaskRow>(found.map((row) => [row.task.id, row]));
@@ -163,8 +160,8 @@ export function createInbox(deps: InboxDeps) {
 
   return {
     /**
-     * Unread items, oldest first, and how many are left unread. Without `peek` they become read,
-     * each for one reader. `429 too_many_waits`.
+     * Unread items, oldest first, and the number of items left unread. Without `peek` they become read, each for one
+     * reader. `429 too_many_waits`.
      */
     async read(caller: KeyCaller, query: ReadQuery, options: ReadOptions) {
       const { signal, effects, page_bytes } = options;
@@ -181,7 +178,7 @@ export function createInbox(deps: InboxDeps) {
           ? await lookOnce(caller, look, { effects, recheck: false })
           : await waits.wait({
               owner: key_id,
-              // The key and the account too: their deletion ends the wait at once.
+              // The deletion of the key or the account ends the wait at once.
               subjects: [inboxOf(key_id), key_id, account_id],
               seconds: wait,
               signal,
@@ -193,7 +190,7 @@ export function createInbox(deps: InboxDeps) {
       return { items, unread: await unreadOf(key_id) };
     },
 
-    /** The inbox as the account sees it: read and unread, newest first. `404`. */
+    /** The inbox as the account sees it: read and unread items, newest first. `404 not_found` for the key. */
     async ofKey(
       caller: AccountCaller,
       key_id: string,
@@ -218,7 +215,7 @@ export function createInbox(deps: InboxDeps) {
       };
     },
 
-    /** `404` when the account has no such key, `409 inbox_full` (docs/interface.md 5.10.1(2)). */
+    /** `404 not_found` for the key, `409 inbox_full` (§5.10.1(2)). */
     async send(
       caller: Caller,
       { key_id, text }: MessageInput,
@@ -289,8 +286,8 @@ export function createInbox(deps: InboxDeps) {
     },
 
     /**
-     * Removes up to `limit` items that outlasted their retention by `now`, and says so where unread
-     * ones go; gives how many it found (docs/interface.md 5.9.3).
+     * Removes up to `limit` items whose retention is over at `now`, with an event where unread items go. Returns how
+     * many it found (§5.9.3).
      */
     async forget(now: number, limit: number): Promise<number> {
       const days = (count: number) => now - count * 86_400;
@@ -312,12 +309,13 @@ export function createInbox(deps: InboxDeps) {
   };
 }
 
+/** The tasks of the items by id, as their rows have them. */
 export function tasksOf(rows: readonly ItemRow[]): Map<string, Task> {
   const found = rows.map(taskOf).filter((row) => row !== null);
   return new Map(found.map(({ task }) => [task.id, task]));
 }
 
-/** UTF-16 units of the texts in an item, for the bound of a page. */
+/** UTF-16 units of the texts in an item, for {@link endPage}. */
 function unitsOf({ item, task, question }: ItemRow): number {
   const shown = item.last_task ? storedTask(item.last_task) : task.id === null ? null : task;
   return (
@@ -328,6 +326,7 @@ function unitsOf({ item, task, question }: ItemRow): number {
   );
 }
 
+/** An item from its row. `tasks`: its task, if it still exists. */
 export function toItem({ item, question }: ItemRow, tasks: ReadonlyMap<string, Task>): Item {
   const { from_key_id, from_label, last_task, ...rest } = item;
   return {

@@ -1,4 +1,4 @@
-/** Live-activity registrations: register and remove (docs/interface.md 5.6). */
+/** Live-activity registrations: register and remove (§5.6). */
 
 import {
   activityGrounds,
@@ -23,7 +23,7 @@ type LiveActivitiesDeps = Pick<
 export function createLiveActivities(deps: LiveActivitiesDeps) {
   const { store, clock, notificationPlans, wakeSender, assertLive } = deps;
 
-  /** Whose devices the caller may change, as placeholders of the queries. */
+  /** Query parameters that limit which devices the caller may change. */
   const scopeOf = ({ account_id, credential, session_id }: AccountCaller) => ({
     account_id,
     credential,
@@ -32,8 +32,8 @@ export function createLiveActivities(deps: LiveActivitiesDeps) {
   });
 
   /**
-   * Whether a registration may stand now; `404` when task or device is not the account's, `403 forbidden` for
-   * another sign-in's device in the caller's trial.
+   * True if a registration is allowed now: the task is in progress and the setting is on. `403 forbidden` for another
+   * sign-in's device in the caller's trial, `404 not_found` for the task or the device.
    */
   const mayStand = async (
     caller: AccountCaller,
@@ -53,8 +53,8 @@ export function createLiveActivities(deps: LiveActivitiesDeps) {
 
   return {
     /**
-     * Keeps the newest token of the task's activity on the device. A task that is not in progress,
-     * or a setting that is off, leaves nothing, and an `end` goes out (docs/interface.md 14.5).
+     * Keeps the newest token of the task's live activity on the device. If the task is not in progress, or the
+     * setting is off, nothing is kept and an `end` is sent (§14.5).
      */
     put: (caller: AccountCaller, { push_token, ...name }: LiveActivityInput): Promise<void> =>
       untilDecided(async () => {
@@ -65,11 +65,11 @@ export function createLiveActivities(deps: LiveActivitiesDeps) {
           ...notificationPlans.ofRegistration(registered),
         ]);
         wakeSender();
-        // What refused it may have passed meanwhile: then it is tried again.
+        // If what prevented it has changed meanwhile, it is tried again.
         return result!.changes > 0 || !(await mayStand(caller, name)) || undefined;
       }).then(() => {}),
 
-    /** Also fine when the device has none registered (§5.6.2(1)). */
+    /** Does nothing if the device has none registered (§5.6.2(1)). */
     async remove(caller: AccountCaller, name: LiveActivityName): Promise<void> {
       const values = { ...name, ...scopeOf(caller) };
       const [result] = await store.write([deleteActivity(values), dropOfActivity(values)]);

@@ -1,6 +1,6 @@
 /**
- * Which accounts have a page open, over all processes, and which questions were written to one
- * (docs/interface.md §5.7.9). Everything is written in the background, what comes together as one batch.
+ * Records which accounts have a web page open, over all processes, and which questions were sent to one (§5.7.9).
+ * All writes are in the background; changes that come together share a batch.
  */
 
 import { pagesWrote } from "../../db/notify/question-deliveries.ts";
@@ -17,21 +17,21 @@ import type { Cancel, Clock } from "../clock.ts";
 import type { Ids } from "../ids.ts";
 import { describeError, type Log } from "../log.ts";
 
-/** Open pages; seconds unless the name says otherwise (§5.7.9). */
+/** Seconds, and bounds of what one process keeps. */
 export const OPEN_PAGES = {
-  /** How long the pages of a process that died count as open. */
+  /** Time for which the pages of a process that died count as open. */
   lease: 30,
   /** Between two renewals, and between two looks at the store's clock. */
   renew_every: 10,
-  /** Changes within it are written together. */
+  /** Changes within this time are written together. */
   beat: 0.05,
-  /** How long a page that closes counts as open: most of them are loading again. */
+  /** Time for which a closed page counts as open: most pages close to load again. */
   linger: 5,
   /** Until a write that failed is tried again. */
   retry_every: 1,
-  /** Accounts, and questions, that one write names. */
+  /** Accounts, and questions, in one write. */
   step: 500,
-  /** Questions that wait to be written as sent to a page; the oldest go. */
+  /** Questions that wait to be written as sent to a page. Beyond it, the oldest are dropped. */
   queued: 2_000,
 } as const;
 
@@ -44,23 +44,23 @@ interface OpenPagesOptions {
 }
 
 export function createOpenPages({ store, clock, storeClock, ids, log }: OpenPagesOptions) {
-  /** Pages that are open here, by account. */
+  /** Number of pages open in this process, by account. */
   const open = new Map<string, number>();
-  /** The name of the lease; null before the first one. */
+  /** Name of the lease; null before the first one. */
   let process_id: string | null = null;
-  /** When it was last written, by {@link Clock.elapsed}. */
+  /** When the lease was last written, by {@link Clock.elapsed}. */
   let leased_at = -Infinity;
-  /** Accounts whose row of this lease is in the store. */
+  /** Accounts with a row of this lease in the store. */
   const written = new Set<string>();
-  /** Accounts whose row may have to be written or removed. */
+  /** Accounts whose row may have to be added or removed. */
   const changed = new Set<string>();
-  /** Questions that a page got and that are not written: id -> epoch milliseconds. */
+  /** Questions sent to a page and not yet written: id -> epoch milliseconds. */
   const sent = new Map<string, number>();
   let timer: { readonly at: number; readonly cancel: Cancel } | undefined;
   let writing: Promise<void> | undefined;
   let stopped = false;
 
-  /** Writes in so many seconds, unless it does so earlier anyway. */
+  /** Writes after `seconds`, or earlier if that is already planned. */
   const arm = (seconds: number) => {
     const at = clock.elapsed() + seconds;
     if (stopped || (timer && timer.at <= at)) return;
@@ -86,7 +86,7 @@ export function createOpenPages({ store, clock, storeClock, ids, log }: OpenPage
       });
   };
 
-  /** The statement that begins or renews the lease; null while it is fresh, or not needed. */
+  /** The statement that begins or renews the lease; null if it is fresh, or not needed. */
   const leaseOf = async (needed: boolean): Promise<Statement | null> => {
     const fresh = process_id !== null && clock.elapsed() - leased_at < OPEN_PAGES.renew_every;
     if (!needed || fresh) return null;
@@ -96,7 +96,7 @@ export function createOpenPages({ store, clock, storeClock, ids, log }: OpenPage
     return beginPageLease({ process_id, until });
   };
 
-  /** All that waits, in batches of a bounded size. */
+  /** Writes what waits, in batches of a bounded size. */
   const write = async (): Promise<void> => {
     while (!stopped) {
       const from = clock.elapsed();
@@ -115,7 +115,7 @@ export function createOpenPages({ store, clock, storeClock, ids, log }: OpenPage
       const [first] = await store.write(statements);
       for (const [id] of rows) sent.delete(id);
       if (lease && first!.changes === 0) {
-        // It stood still for so long that another process removed the lease, and soon its rows.
+        // The process stood still so long that another one removed the lease, and soon its rows.
         process_id = null;
         written.clear();
         for (const id of open.keys()) changed.add(id);
@@ -135,14 +135,14 @@ export function createOpenPages({ store, clock, storeClock, ids, log }: OpenPage
   };
 
   return {
-    /** A page of the account opened. */
+    /** Call it when a page of the account opens. */
     opened(account_id: string): void {
       const count = open.get(account_id) ?? 0;
       open.set(account_id, count + 1);
       if (count === 0) change(account_id);
     },
 
-    /** It closed; it counts as open for some seconds more. */
+    /** Call it when a page closes; it counts as open for some more seconds. */
     closed(account_id: string): void {
       const leave = () => {
         const left = open.get(account_id)! - 1;
@@ -153,7 +153,7 @@ export function createOpenPages({ store, clock, storeClock, ids, log }: OpenPage
       if (!stopped) clock.after(OPEN_PAGES.linger, leave);
     },
 
-    /** The event of a new question was written to a page. */
+    /** Call it when the event of a new question was sent to a page. */
     wrote(question_id: string): void {
       if (stopped || sent.has(question_id)) return;
       if (sent.size >= OPEN_PAGES.queued) sent.delete(sent.keys().next().value!);
@@ -166,7 +166,7 @@ export function createOpenPages({ store, clock, storeClock, ids, log }: OpenPage
       while (writing) await writing;
     },
 
-    /** Ends the lease, if the store can be written. */
+    /** Writes what waits and ends the lease, if the store can be written. */
     async stop(): Promise<void> {
       stopped = true;
       timer?.cancel();
@@ -183,7 +183,7 @@ export function createOpenPages({ store, clock, storeClock, ids, log }: OpenPage
 
 const list = (ids: readonly string[]): string => JSON.stringify(ids);
 
-/** The first of `ids` that are `wanted`, as many as one write names. */
+/** The first `wanted` ids, as many as one write may have. */
 function some(ids: ReadonlySet<string>, wanted: (id: string) => boolean): string[] {
   const found: string[] = [];
   for (const id of ids) {

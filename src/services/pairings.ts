@@ -1,4 +1,4 @@
-/** Pairing: a further browser or device signs in by a code (docs/interface.md 5.14). */
+/** Pairing: another browser or device signs in with a code (§5.14). */
 
 import { accountById } from "../../db/accounts.ts";
 import {
@@ -40,7 +40,7 @@ import { failInTrial, isInTrial, trialSince } from "./trial.ts";
 interface ClaimInput {
   readonly code: string;
   readonly label?: string;
-  /** Made by the client; see docs/interface.md 5.2.4. */
+  /** Token of the new sign-in, made by the client (§5.2.4). */
   readonly token: string;
 }
 
@@ -55,10 +55,10 @@ interface PairingDeps extends ServiceDeps {
 export function createPairings(deps: PairingDeps) {
   const { store, commit, clock, ids, signer, assertLive, log } = deps;
 
-  /** What the store keeps of a code: a keyed digest, as 40 bits alone could be tried out. */
+  /** The stored form of a code: a keyed digest, as an unkeyed one of 40 bits could be searched. */
   const digestOf = (code: string): string => signer.sign("pairing", code);
 
-  /** Makes a code; undefined when `insert` did nothing. */
+  /** Makes a code; undefined if `insert` did nothing. */
   const make = async (
     insert: (
       row: Parameters<typeof insertAdminPairing>[0],
@@ -91,7 +91,7 @@ export function createPairings(deps: PairingDeps) {
     };
   };
 
-  /** Whether the time of a code is over; one from the future was made by a clock that has been set back since. */
+  /** True if a code has expired, or is from the future: then a clock was wrong. */
   const isOver = ({ expires_at, created_at }: Row, now: number): boolean =>
     expires_at <= now || created_at > now + CLOCKS_DIFFER;
 
@@ -108,12 +108,12 @@ export function createPairings(deps: PairingDeps) {
         await assertLive(caller);
         const rows = await store.read(sessionsOfAccount({ account_id }));
         const own = rows.find(({ id }) => id === caller.session_id);
-        // Otherwise the code itself was there already.
+        // Otherwise the code was not unique: try another one.
         if (own && isInTrial(own, trial_since) && rows.length > 1) failInTrial();
         return undefined;
       }),
 
-    /** A code for an account whose token was lost, made by the administrator. `404 not_found`. */
+    /** A code that the administrator makes for an account whose token was lost. `404 not_found`. */
     createByAdmin: (account_id: string, base: LinkBase): Promise<Pairing> =>
       untilDecided(async () => {
         const made = await make(insertAdminPairing, { account_id, session_id: null }, base);
@@ -125,10 +125,7 @@ export function createPairings(deps: PairingDeps) {
         return account ? undefined : failNotFound("account_id");
       }),
 
-    /**
-     * What an open code leads to, for the person to judge before it is used. Nothing changes. `404
-     * not_found` for a code that cannot be used.
-     */
+    /** The account of an open code, for the person to judge before it is used. `404 not_found`. */
     async lookUp(given: string): Promise<PairingOffer> {
       const code = readCode(given) ?? failNotFound("code");
       const [pairing] = await store.read(pairingByDigest({ digest: digestOf(code) }));
@@ -141,15 +138,14 @@ export function createPairings(deps: PairingDeps) {
       const offer = { account_id, account_created_at: account.created_at, expires_at };
       if (session_id === null) return { ...offer, offered_by: null };
       const [maker] = await store.read(sessionById({ id: session_id, account_id }));
-      // A code ends with the sign-in that made it.
+      // The code ended with the sign-in that made it.
       return maker ? { ...offer, offered_by: maker.label ?? UNNAMED } : failNotFound("code");
     },
 
     /**
-     * Adds a sign-in whose token the client made; the same code and token again give the same.
-     * `address` is the client's, shown with the sign-in.
-     * `404 not_found` for a code that is unknown, used or too old, `422 fields.token` for a token
-     * that another sign-in has, `409 too_many_sessions`.
+     * Adds a sign-in whose token the client made. The same code and token again give the same answer. `address`: the
+     * client's, shown with the sign-in. `404 not_found` for a code that is unknown, used or expired,
+     * `409 too_many_sessions`, `422 fields.token` for a used token.
      */
     async claim({ code: given, label, token }: ClaimInput, address: string): Promise<Claimed> {
       const code = readCode(given) ?? failNotFound("code");
@@ -215,7 +211,7 @@ export function createPairings(deps: PairingDeps) {
         });
         if (happened) return { account: await account(), session: toSession(row, row.id), token };
 
-        // Of two with the same code at once, the other one came first: this one looks again.
+        // A simultaneous request with the same code came first: read again.
         const [again] = await store.read(pairingByDigest({ digest: code_or_link }));
         if (again?.claimed_by !== null) return undefined;
         const [taken] = await store.read(isTokenTaken({ digest: token_digest }));

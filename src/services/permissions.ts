@@ -1,4 +1,4 @@
-/** Requests for permission of coding agents: asked, joined, withdrawn (docs/interface.md §12.6). */
+/** Permission requests of coding agents: asked, joined, withdrawn (§12.6). */
 
 import { createHash } from "node:crypto";
 import {
@@ -32,17 +32,17 @@ type Call = PermissionRequest["call"];
 
 interface AskOptions {
   readonly content: PermissionContent;
-  /** The whole input of the tool. */
+  /** The complete input of the tool. */
   readonly input: unknown;
   readonly call: Call;
   readonly turn: string | null;
-  /** The session of MCP that the call belongs to, if any: calls of two never join. */
+  /** The MCP session of the call, if any. Calls of different sessions never join. */
   readonly session: McpSession | null;
   /** Seconds until the question expires. */
   readonly life: number;
-  /** Seconds that the client can wait. */
+  /** Seconds for which the client can wait. */
   readonly wait: number;
-  /** Aborts when the client goes or cancels. */
+  /** Aborts when the client disconnects or cancels. */
   readonly signal: AbortSignal;
 }
 
@@ -54,21 +54,21 @@ export function createPermissions(deps: ServiceDeps) {
 
   const pendingOf = ({ key_id }: KeyCaller) => store.read(pendingActions({ key_id }));
 
-  /** Cancels a pending request, as if the agent withdrew it (docs/interface.md §5.7.5). */
+  /** Cancels a pending request, as if the agent withdrew it (§5.7.5). */
   const end = (row: ActionRow) => finish(row, { ...row.question, status: "cancelled" }, endAction);
 
   /**
-   * Ends the pending requests of a session's main agent that it no longer waits for, since it works on
-   * another prompt. The prompt of a subagent's request is the one that its session works on meanwhile. A
-   * permission tool that names no prompt says nothing about it: its client waits for each call.
+   * Ends the pending requests of a session's main agent that belong to an earlier prompt. The request of a subagent
+   * names the prompt of its session, which can change meanwhile, so it ends nothing. A permission tool that names no
+   * prompt ends nothing either: its client waits for each call.
    */
   const endEarlier = async (caller: KeyCaller, options: AskOptions) => {
     const { content, input, call, turn } = options;
     const { action } = content;
     const { session } = action;
     if (session === null || action.agent !== undefined) return;
-    // Its terminal cannot answer while a hook waits: what waits is never out of date. Its hooks over MCP
-    // cannot name the subagent, whose turn is another one.
+    // The terminal of Codex cannot answer while a hook waits, so no request is out of date. And its hooks over
+    // MCP cannot name the subagent, whose turn is another one.
     if (action.client === "codex") return;
     if (call === "tool" && turn === null) return;
     const digest = digestOf(action, input);
@@ -79,7 +79,7 @@ export function createPermissions(deps: ServiceDeps) {
       isOfAgent(row, { session, agent: null }) &&
       (turn === null || row.turn !== turn) &&
       !(row.calls === CALLS.tool && row.turn === null);
-    // The other call for the same use, which this one joins.
+    // The other call for the same use of the tool, which this one joins.
     const isTwin = ({ question, ...row }: ActionRow) =>
       row.digest === digest &&
       row.calls === other_call &&
@@ -91,7 +91,7 @@ export function createPermissions(deps: ServiceDeps) {
     await Promise.all(rows.filter((row) => isEarlier(row) && !isTwin(row)).map(end));
   };
 
-  /** A call waits no more; its question ends unless another call waits for it. */
+  /** Ends the wait of a call, and its question unless another call waits for it. */
   const leave = async (caller: KeyCaller, id: string, call: Call): Promise<void> => {
     const { key_id } = caller;
     await store.write([leaveAction({ id, key_id, call: CALLS[call] })]);
@@ -100,7 +100,7 @@ export function createPermissions(deps: ServiceDeps) {
     await finish(row, { ...row.question, status: "cancelled" }, endLeftAction);
   };
 
-  /** Why nothing can be asked; returns when it can. */
+  /** Throws the reason why the caller may not ask, if there is one. */
   const assertMayAsk = async (caller: KeyCaller): Promise<undefined> => {
     await assertLive(caller);
     const created_at = clock.now();
@@ -108,7 +108,7 @@ export function createPermissions(deps: ServiceDeps) {
     if (row![0] >= LIMITS.pending_questions_per_key) fail("too_many_pending_questions");
   };
 
-  /** Asks, or joins the question that the other call asked for the same use; gives its id. */
+  /** Asks, or joins the question that the other call asked for the same use. Returns its id. */
   const askOrJoin = (caller: KeyCaller, options: AskOptions) => {
     const { account_id, key_id } = caller;
     const { content, input, call, turn, life } = options;
@@ -162,16 +162,16 @@ export function createPermissions(deps: ServiceDeps) {
           action_calls: own_call,
         }),
       ]);
-      // What refused it may have passed, or there is one to join by now.
+      // If nothing prevents it by now, or there is a question to join, it is tried again.
       return asked ? question.id : assertMayAsk(caller);
     });
   };
 
   return {
     /**
-     * Asks, and waits until the question leaves `pending` or `wait` is over; gives it as it then is. A client
-     * that goes, or can wait no longer, leaves no question behind that nobody waits for. Throws
-     * `429 too_many_waits`, `409 too_many_pending_questions`, `503 store_unavailable`.
+     * Asks, waits until the question leaves `pending` or `wait` is over, and returns it as it then is. When the
+     * client goes or can wait no longer, the question ends unless another call waits for it. Throws
+     * `409 too_many_pending_questions`, `429 too_many_waits`, `503 store_unavailable`.
      */
     async ask(caller: KeyCaller, options: AskOptions): Promise<Question> {
       const { call, wait, signal } = options;
@@ -189,7 +189,7 @@ export function createPermissions(deps: ServiceDeps) {
           // An answer may have come first.
           return (await readNow(caller, id)).question;
         } catch (error) {
-          // Without a store it expires by itself.
+          // Without the store, the question expires by itself.
           if (!left) await leave(caller, id, call).catch(() => {});
           throw error;
         }
@@ -199,10 +199,9 @@ export function createPermissions(deps: ServiceDeps) {
     },
 
     /**
-     * An agent used the tool: the oldest of its equal requests was permitted at the client, unless the
-     * person permitted one here since that was asked. `form`: as of a request for this use; null: a
-     * request with any input is equal. The prompt does not matter: a subagent's use may end in a later
-     * one than it began in.
+     * Call it when an agent used the tool: ends its oldest equal request, which was permitted at the client, unless
+     * the person permitted one here since that was asked. `form`: the form of a request for this use; null: requests
+     * with any input are equal. Prompts are not compared, since a subagent's use may end in a later prompt.
      */
     async used(
       caller: KeyCaller,
@@ -235,7 +234,7 @@ export function createPermissions(deps: ServiceDeps) {
       for (const row of equal) if (await end(row)) return;
     },
 
-    /** An agent of the session, or the whole session, waits for nothing any more. */
+    /** Ends the requests of an agent of the session, or of the whole session, that has stopped. */
     async stopped(caller: KeyCaller, { session, agent, whole }: Stopped): Promise<void> {
       const rows = await pendingOf(caller);
       const isOver = (row: ActionRow) =>
@@ -247,22 +246,22 @@ export function createPermissions(deps: ServiceDeps) {
 
 const otherOf = (call: Call) => CALLS[call === "hook" ? "tool" : "hook"];
 
-/** Tells sessions of MCP apart: a multiple of {@link TAG_UNIT}, and 0 without a session. */
+/** Identifies an MCP session: a multiple of {@link TAG_UNIT}; 0 without a session. */
 const tagOf = (session: McpSession | null): number =>
   session === null ? 0 : (hashOf(session.id).readUInt32BE() || 1) * TAG_UNIT;
 
 const hashOf = (text: string): Buffer => createHash("sha256").update(text).digest();
 
-/** Equal, or one of the two is not said. */
+/** True if the two are equal, or one is unknown. */
 const agrees = (one: string | null, other: string | null): boolean =>
   one === null || other === null || one === other;
 
-/** Whether a request is of this session, and of this agent of it. */
+/** True for a request of this agent of the session. */
 const isOfAgent = (
   { question: { action } }: ActionRow,
   { session, agent }: Pick<PermissionRequest, "session" | "agent">,
 ): boolean => action?.session === session && (action?.agent ?? null) === agent;
 
-/** The same for one use of a tool: it is of the whole input, of which the person may not be shown all. */
+/** Identifies the use of a tool by its complete input, of which the person may see only a part. */
 const digestOf = ({ tool, form }: Pick<QuestionAction, "tool" | "form">, input: unknown): string =>
   hashOf(canonicalJson([tool, form, input])).toString("base64url");

@@ -1,4 +1,4 @@
-/** What all changes and reads of a question share: finding, ending and waiting for it. */
+/** What changes and reads of questions share: finding, ending, creating and waiting for one. */
 
 import type { RowRevision } from "../../db/outbox.ts";
 import {
@@ -26,10 +26,10 @@ export type QuestionRevision = RowRevision & { readonly table: "questions" };
 
 interface HoldOptions {
   readonly seconds: number;
-  /** Aborts when the client goes. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
   readonly slot?: WaitSlot | undefined;
-  /** Called with each row that the wait reads, before it is given to the caller. */
+  /** Called with each row that the wait reads. */
   readonly found?: ((row: QuestionRow) => Promise<void>) | undefined;
 }
 
@@ -46,7 +46,7 @@ export function createQuestionRows(deps: ServiceDeps) {
     return failNotFound("question_id");
   };
 
-  /** Moves a pending question on; gives whether this call did it. An answer goes to the inbox of its agent. */
+  /** Ends a pending question; false if it has already ended. An answer also goes to the agent's inbox. */
   const finish = (
     { account_id }: QuestionRow,
     next: Question,
@@ -79,7 +79,7 @@ export function createQuestionRows(deps: ServiceDeps) {
     });
   };
 
-  /** The question as it is for every reader now: an overdue one expires by being read (§3.1.3). */
+  /** The question as every reader sees it now: an overdue one expires when it is read (§3.1.3). */
   const readNow = (caller: Caller, id: string, effects = true): Promise<QuestionRow> =>
     untilDecided(async () => {
       const row = await find(caller, id);
@@ -89,7 +89,7 @@ export function createQuestionRows(deps: ServiceDeps) {
       return (await finish(row, expired.question, expireQuestion)) ? expired : undefined;
     });
 
-  /** Waits until the question leaves `pending`, `seconds` at most, and gives it as it then is (§6). */
+  /** Waits up to `seconds` until the question leaves `pending`, and returns it as it then is (§6). */
   const hold = (
     caller: Caller,
     { id, key_id }: Pick<Question, "id" | "key_id">,
@@ -97,13 +97,13 @@ export function createQuestionRows(deps: ServiceDeps) {
   ): Promise<Question> =>
     waits.wait({
       owner: callerId(caller),
-      // The key and the account too: their deletion ends the wait at once.
+      // The deletion of the key or the account ends the wait at once.
       subjects: [id, key_id, caller.account_id],
       seconds,
       signal,
       slot,
       async read() {
-        // At once, which is one round trip. The credential may end at any time, also before the wait listens.
+        // Both at once: one round trip. The credential may have ended before the wait listened, too.
         const [row] = await Promise.all([readNow(caller, id), assertLive(caller)]);
         await found?.(row);
         const { question } = row;
@@ -115,7 +115,7 @@ export function createQuestionRows(deps: ServiceDeps) {
       },
     });
 
-  /** A batch that makes a question, with its event and its notifications; gives whether it was made. */
+  /** Creates a question, with its event and its deliveries; false if the statements did nothing. */
   const create = (
     account_id: string,
     question: Question,

@@ -1,4 +1,4 @@
-/** Questions: ask, read, wait, list, answer, cancel, expire (docs/interface.md 5.7). */
+/** Questions: ask, read, wait, list, answer, cancel, expire (§5.7). */
 
 import {
   countPending,
@@ -36,39 +36,39 @@ import { createQuestionRows, type QuestionRevision } from "./question-rows.ts";
 export type Questions = ReturnType<typeof createQuestions>;
 
 interface WaitOptions {
-  /** Seconds to wait for the question to leave `pending`; 0 answers at once. */
+  /** Seconds to wait for the question to leave `pending`; 0 does not wait. */
   readonly wait: number;
-  /** Aborts when the client goes. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
   /** False for HEAD, which has no effect and does not wait. */
   readonly effects: boolean;
   /**
-   * True: a tool call that asks, whose agent gets the question's id only when it ends: if its client
-   * goes, an identical ask may join (docs/interface.md 12.4.5).
+   * True: a tool call whose agent gets the question's id only at its end. If its client goes, an identical ask may
+   * join (§12.4.5).
    */
   readonly asking: boolean;
 }
 
 interface AskOptions extends Omit<WaitOptions, "effects"> {
   readonly idempotent_request: IdempotentRequest | null;
-  /** The session of MCP that asks: only what it left itself is joined (docs/interface.md 12.4.5). */
+  /** The MCP session that asks. It joins only questions that it left itself (§12.4.5). */
   readonly session: McpSession | null;
 }
 
 interface AnswerOptions {
   readonly idempotent_request: IdempotentRequest | null;
-  /** What the person adds to the answer. */
+  /** A remark that the person adds to the answer. */
   readonly note?: string | undefined;
 }
 
 interface Asked {
   readonly question: Question;
-  /** True: it was there, by its `request_id` or since it was joined. */
+  /** True: an earlier question, found by its `request_id` or joined. */
   readonly existing: boolean;
 }
 
-/** What an ask came to. */
-interface Found extends Pick<Asked, "existing"> {
+/** The question that an ask created, found or joined. */
+interface AskResult extends Pick<Asked, "existing"> {
   readonly id: string;
   readonly joined?: true;
 }
@@ -80,7 +80,7 @@ interface ListQuery extends PageQuery {
 }
 
 interface ListOptions extends Pick<WaitOptions, "effects"> {
-  /** Bytes of JSON that the page may hold. */
+  /** Bytes of JSON for the page, at most. */
   readonly page_bytes: number;
 }
 
@@ -106,7 +106,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
         : undefined;
     let key_id: string;
     if (waits_for_it && caller.kind === "key") {
-      // Only its own questions are visible to a key, so the wait can listen before the first read.
+      // A key sees only its own questions, so the wait knows what to listen to before the first read.
       key_id = caller.key_id;
     } else {
       const row = await readNow(caller, id, effects);
@@ -131,9 +131,9 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
 
   return {
     /**
-     * Asks, or finds what was asked before, and with `wait` then waits like {@link read}. An
-     * ask-and-wait over the cap of waits creates nothing. `404` for a task the key does not have,
-     * `409 too_many_pending_questions`, `422 request_mismatch`.
+     * Asks, or finds the earlier question, and with `wait` then waits like {@link read}. `404` for a task that the
+     * key does not have, `409 too_many_pending_questions`, `422 request_mismatch`; `429 too_many_waits`, which
+     * creates nothing.
      */
     async ask(
       caller: KeyCaller,
@@ -145,7 +145,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       const question = newQuestion(input, { id: ids.next("qst"), key_id, now });
       const asker = { asked_in: session?.id ?? null, began_at: session?.began_at ?? null };
       const joins = asking && question.request_id === undefined;
-      /** Whether an identical ask may join this one once its client has gone. */
+      /** True: an identical ask may join this one once its client has gone. */
       const joinable = joins && wait > 0;
       const replay = async (id: string, existing: boolean): Promise<Asked> => ({
         question: await read(caller, id, { wait, signal, effects: true, asking: false }),
@@ -156,7 +156,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       const requested = await earlier.ofRequest(question);
       if (requested !== undefined) return replay(requested, true);
 
-      /** Why the question cannot be asked; undefined when it can. */
+      /** Throws the reason why the question cannot be asked, if there is one. */
       const refusal = async (): Promise<undefined> => {
         await assertLive(caller);
         if (question.task_id !== null) await assertOwnTask(caller, question.task_id);
@@ -167,11 +167,11 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       };
 
       /**
-       * The id of the new question, or of the one that kept it from being created. The write decides:
-       * reads of a libSQL server may show a moment late that a question was left.
+       * The new question, or the one that prevented it. The write decides: a read of a libSQL server may see a
+       * moment late that a question was left.
        */
-      const createOrFind = async (since: number | null): Promise<Found | undefined> => {
-        // The same for both writes: else one that expires between them would refuse each try.
+      const createOrFind = async (since: number | null): Promise<AskResult | undefined> => {
+        // One time for both writes: a question that expires between them would make every attempt miss.
         const at = clock.now();
         const happened = await create(account_id, question, (changed) => [
           insertQuestion({
@@ -194,12 +194,12 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
         const joined =
           since === null ? undefined : await earlier.join({ ...question, ...asker }, since, at);
         if (joined !== undefined) return { id: joined, existing: true, joined: true };
-        // What refused it may have passed meanwhile: then it is asked again.
+        // If nothing prevents it by now, it is tried again.
         return refusal();
       };
 
       const slot = wait > 0 ? waits.reserve(key_id) : null;
-      /** The question as it is once the wait is over. */
+      /** The question as it is after the wait. */
       const settled = (asked: Pick<Question, "id" | "key_id">) => {
         const held = () => hold(caller, asked, { seconds: wait, signal, slot: slot ?? undefined });
         return joinable ? earlier.untilLeft(asked, held) : held();
@@ -225,13 +225,10 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       }
     },
 
-    /** Holds the answer until the question leaves `pending`, for `wait` seconds at most (§6). */
+    /** Reads a question; with `wait`, once it has left `pending` or the time is up (§6). */
     read,
 
-    /**
-     * One page, newest first; pending ones unless `status` says otherwise. `422 fields.cursor` for a
-     * cursor of another list.
-     */
+    /** One page, newest first; `status` is `pending` by default. `422 fields.cursor`. */
     async list(caller: Caller, query: ListQuery, { effects, page_bytes }: ListOptions) {
       const statuses = query.status ?? ["pending" as const];
       const limit = query.limit ?? LIMITS.question_list;
@@ -249,7 +246,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
         await keys.find(caller, query.key_id);
       }
       if (query.task_id !== undefined) await assertOwnTask(caller, query.task_id);
-      // What is overdue shows as expired, swept or not.
+      // Overdue questions are shown as expired, whether or not the job has expired them.
       const now = agreedNow();
       while (effects && (await expireDue(now, SWEEP)) === SWEEP);
       const rows = await readPage(store, (only_known) =>
@@ -258,7 +255,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
           owner: of_key ?? caller.account_id,
           statuses,
           task_id,
-          // The same moment: what expires between the two would be in neither state.
+          // The same time as above: a question that expires in between would be in neither state.
           now,
           after: cursor && { created_at: cursor.at / 1000, id: cursor.id },
           limit: limit + 1,
@@ -281,8 +278,8 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     },
 
     /**
-     * Of several answers at once one wins; the others get `409` (§5.7.4). By a ticket, the same answer
-     * again is no other (§19.7.4). Gives the question as lists have it.
+     * Answers a question, and returns it as lists show it. Of several simultaneous answers one wins, and the others
+     * get `409` (§5.7.4). The same answer again by a ticket is not an error (§19.7.4).
      */
     answer: (
       caller: AccountCaller,
@@ -308,7 +305,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
         return (await finish(row, next, finishQuestion, done, by)) ? next : undefined;
       }),
 
-    /** `409` once it is answered or expired; again cancelled is fine (§5.7.5). */
+    /** `409` for an answered or expired question, but not for a cancelled one (§5.7.5). */
     async cancel(caller: KeyCaller, id: string): Promise<void> {
       await untilDecided(async () => {
         const row = await readNow(caller, id);
@@ -319,12 +316,12 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       });
     },
 
-    /** Expires up to `limit` questions that are due; gives how many it found. */
+    /** Expires up to `limit` overdue questions, and returns how many it found. */
     expireDue,
   };
 }
 
-/** Throws `403 forbidden` for an answer to a request for permission that its notification did not offer (§19.7.8). */
+/** Throws `403 forbidden` for an answer to a permission request that its notification did not offer (§19.7.8). */
 function createOfferCheck(full: boolean) {
   return ({ ticket }: AccountCaller, question: Question, answer: string): void => {
     if (!ticket || !question.action || answersByTicket(question, full).includes(answer)) return;
@@ -334,5 +331,5 @@ function createOfferCheck(full: boolean) {
   };
 }
 
-/** Questions that one pass of a list expires at once. */
+/** Questions that a list expires at once. */
 const SWEEP = 100;

@@ -1,9 +1,9 @@
 /**
- * Chains of changes: overlapping changes of one row are decided one upon the other and share commits.
+ * Chains of changes: overlapping changes of one row are decided one after the other and share commits.
  *
- * Without a chain, of many changes of one row at once each reads the row, decides and writes, and all
- * but one of them miss the guard and start again. Here a change is decided on the row as the changes
- * of this process that are under way will leave it: the prediction.
+ * Without a chain, each of many simultaneous changes of a row reads it, decides and writes, and all but one miss
+ * the guard and start again. With a chain, a change is decided on the prediction: the row as the changes under way
+ * in this process will leave it.
  *
  * Why no update is lost, done twice or answered wrongly:
  * - Each write is guarded in the store by the `revision` of the row it was decided on. Revisions are
@@ -151,7 +151,7 @@ export function createRowChain<Row>({ commit, clock }: RowChainOptions) {
   return {
     /**
      * Decides and writes; again, while another process changed the row in between. `503` when that
-     * has gone on for `STORE_SECONDS` (docs/interface.md 11.4.1).
+     * has gone on for `STORE_SECONDS` (§11.4.1).
      */
     async change<T>(request: RowChange<Row, T>): Promise<T> {
       const { id } = request;

@@ -1,4 +1,4 @@
-/** The start code: whoever has it may create the first account of a store (docs/interface.md §5.2.1). */
+/** The start code, with which the first account of a store is created (§5.2.1). */
 
 import { timingSafeEqual } from "node:crypto";
 import { hadAccounts } from "../../db/accounts.ts";
@@ -10,7 +10,7 @@ const LENGTH = 22;
 
 export type StartCode = ReturnType<typeof createStartCode>;
 
-/** Derived from the secret of the store: the same in every process, and stored nowhere. */
+/** The code is derived from the secret of the store: the same in every process, and stored nowhere. */
 export function createStartCode({ store, signer }: { store: Store; signer: Signer }) {
   const code = signer.sign("start-code", "").slice(0, LENGTH);
 
@@ -20,11 +20,11 @@ export function createStartCode({ store, signer }: { store: Store; signer: Signe
   };
 
   return {
-    /** Whether the store has or had an account: the code is then worth nothing, for good. */
+    /** True once the store has or had an account: the code is then worthless for good. */
     isUsed,
     /** The code; null once it is used. */
     current: async (): Promise<string | null> => ((await isUsed()) ? null : code),
-    /** In a time that tells nothing of the code. */
+    /** Compares in constant time. */
     matches(given: string): boolean {
       const [right, sent] = [Buffer.from(code), Buffer.from(given)];
       return right.length === sent.length && timingSafeEqual(right, sent);

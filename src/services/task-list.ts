@@ -1,4 +1,4 @@
-/** The list of tasks, in pages that end by number and by bytes (docs/interface.md 5.5.2). */
+/** The list of tasks, in pages bounded by number and by bytes (§5.5.2). */
 
 import type { Store } from "../../db/store.ts";
 import {
@@ -25,24 +25,21 @@ interface ListQuery extends PageQuery {
 }
 
 interface ListOptions {
-  /** False for HEAD, which has no effect: no task is marked as seen. */
+  /** False for HEAD: no task is marked as seen. */
   readonly effects: boolean;
-  /** Bytes of JSON that the page may hold. */
+  /** Bytes of JSON for the page, at most. */
   readonly page_bytes: number;
 }
 
 interface TaskListDeps {
   readonly store: Pick<Store, "read">;
   readonly keys: Pick<Keys, "find">;
-  /** Marks tasks as seen by their agent; deleted ones are left out. */
+  /** Marks tasks as seen by their agent, and leaves out deleted ones. */
   readonly seen: (caller: Caller, rows: readonly TaskRow[]) => Promise<Task[]>;
 }
 
 export function createTaskList({ store, keys, seen }: TaskListDeps) {
-  /**
-   * Reads the tasks whose description was left out of the page. A task that was deleted meanwhile,
-   * or no longer fits the filter, is left out.
-   */
+  /** Reads the missing descriptions. A task that was deleted meanwhile, or no longer fits the filter, is left out. */
   const complete = async (
     filter: Pick<TaskFilter, "scope" | "owner" | "statuses" | "priorities">,
     rows: readonly TaskPageRow[],
@@ -59,7 +56,7 @@ export function createTaskList({ store, keys, seen }: TaskListDeps) {
       .filter((row) => row !== undefined);
   };
 
-  /** Newest `updated_at` first. `422 fields.cursor` for a cursor of another list. */
+  /** Newest `updated_at` first. `422 fields.cursor`. */
   return async (caller: Caller, query: ListQuery, { effects, page_bytes }: ListOptions) => {
     const of_key = caller.kind === "key" ? caller.key_id : query.key_id;
     const owner = of_key ?? caller.account_id;
@@ -78,7 +75,7 @@ export function createTaskList({ store, keys, seen }: TaskListDeps) {
 
     const scope: "key" | "account" = of_key === undefined ? "account" : "key";
     const filter = { scope, owner, statuses, priorities, after, down_to: null };
-    // A rare priority must not make one page look through every task: it stops after a stretch.
+    // For a rare priority, a page must not look through every task: it ends after a stretch.
     const [stretch_end] = priorities
       ? await store.read(
           taskPosition({ ...filter, priorities: null, limit: 0 }, LIMITS.task_scan - 1),
@@ -100,7 +97,7 @@ export function createTaskList({ store, keys, seen }: TaskListDeps) {
       recordOf: ({ task }) => task,
     });
 
-    /** Where the page ended, as the tasks stood when they were listed. */
+    /** The last task of the page, as it was listed; null at the end of the list. */
     const end = (): TaskPageRow["task"] | null => {
       const cut = page.length < rows.length;
       if (!cut && fitting.length === found.length) return null;
@@ -117,13 +114,13 @@ export function createTaskList({ store, keys, seen }: TaskListDeps) {
   };
 }
 
-/** Bytes of a description that a page reads in place: all of them together fill about one page. */
+/** Bytes up to which a description is read with its row: all of them fill about one page. */
 const inlineBytes = (limit: number): number =>
   Math.max(INLINE_TEXT_MIN, Math.floor(LIMITS.page_bytes / limit));
 
 const isWhole = (row: TaskPageRow): row is TaskRow => typeof row.task.description === "string";
 
-/** The first rows that a page of so many records and bytes can hold, by what is known of their size. */
+/** The first rows that fit into a page, by what is known of their size. */
 function withoutExcess(
   rows: readonly TaskPageRow[],
   limit: number,

@@ -1,4 +1,4 @@
-/** Tasks: create, read, list, change, delete (docs/interface.md 5.5). */
+/** Tasks: create, read, list, change, delete (§5.5). */
 
 import { pendingOfTask } from "../../db/questions.ts";
 import { claimTask, finishedTasks, insertTask, type TaskRow, taskById } from "../../db/tasks.ts";
@@ -36,7 +36,7 @@ interface CreateOptions {
 }
 
 interface ReadOptions {
-  /** False for HEAD, which has no effect: the task is not marked as seen. */
+  /** False for HEAD: the task is not marked as seen. */
   readonly effects: boolean;
 }
 
@@ -54,7 +54,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
     return failNotFound("task_id");
   };
 
-  /** How the caller gets at the row of a task that it changes. */
+  /** How a change of the caller finds the row of a task. */
   const access = (caller: Caller, id: string) => ({
     id,
     owns: ({ task, account_id }: TaskRow) =>
@@ -67,7 +67,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
     },
   });
 
-  /** The task of the row as its agent has now got it; the first time, the store learns of it. */
+  /** The task of the row, marked as seen by its agent. */
   const see = (caller: Caller, first: TaskRow): Promise<Task> =>
     chain.change({
       ...access(caller, first.task.id),
@@ -78,24 +78,23 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
           : { result: row.task },
     });
 
-  /** As {@link see}, for a page; the write lane makes few commits of it. */
+  /** The tasks of a page, marked as seen by their agent, in few commits; deleted ones are left out. */
   const seeAll = async (caller: Caller, rows: readonly TaskRow[]): Promise<Task[]> => {
     const unseen = rows.filter((row) => row.task.seen_at === null);
     if (unseen.length === 0) return rows.map((row) => row.task);
     const seen: (Task | null)[] = [];
-    // In stretches, so that one page does not fill a whole commit of the lane.
+    // In stretches, so that one page does not fill a whole commit.
     for (let from = 0; from < unseen.length; from += SEEN_STRETCH) {
       const stretch = unseen.slice(from, from + SEEN_STRETCH);
       seen.push(...(await Promise.all(stretch.map((row) => see(caller, row).catch(unlessGone)))));
     }
     const now = new Map(unseen.map((row, i) => [row.task.id, seen[i]!]));
-    // One that was deleted meanwhile has left the list.
     return rows
       .map((row) => (now.has(row.task.id) ? now.get(row.task.id)! : row.task))
       .filter((task) => task !== null);
   };
 
-  /** Deletes the task; `is_due` is asked of the row that the deletion would find. */
+  /** Deletes the task if the row that the deletion finds `is_due`. */
   const remove = (
     change: Omit<RowChange<TaskRow, void>, "prepare" | "decide">,
     by: TaskChange["by"],
@@ -113,9 +112,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
   };
 
   return {
-    /**
-     * `404` when the account does not have the key that it names, `409 too_many_tasks`.
-     */
+    /** `404 not_found` for a key that the account does not have, `409 too_many_tasks`. */
     async create(
       caller: Caller,
       input: TaskInput & { readonly key_id?: string },
@@ -169,7 +166,6 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
       return fail("too_many_tasks");
     },
 
-    /** The tasks as the agent that gets them now finds them; deleted ones are left out. */
     seen: seeAll,
 
     async read(caller: Caller, id: string, { effects }: ReadOptions): Promise<Task> {
@@ -180,7 +176,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
 
     list: createTaskList({ store, keys, seen: seeAll }),
 
-    /** An agent that changes a task has thereby got it. A PATCH without a change does nothing. */
+    /** Changes a task; by its agent, this also marks it as seen. A PATCH without a change does nothing. */
     update: (caller: Caller, id: string, patch: TaskPatch): Promise<Task> =>
       chain.change({
         ...access(caller, id),
@@ -193,19 +189,16 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
         },
       }),
 
-    /** Its pending questions end with it (§5.5.6). `403 forbidden` in the trial of the caller's sign-in. */
+    /** Deletes a task; its pending questions end with it (§5.5.6). `403 forbidden` in the caller's trial. */
     async remove(caller: Caller, id: string): Promise<void> {
       if (caller.kind === "account") await assertPastTrial(caller);
       return remove(access(caller, id), caller.kind);
     },
 
-    /**
-     * Deletes up to `limit` tasks that are done or cancelled and were not updated since `before`;
-     * gives how many it found (docs/interface.md 3.2.4).
-     */
+    /** Deletes up to `limit` finished tasks not updated since `before`, and returns how many it found (§3.2.4). */
     async expireFinished(before: number, limit: number): Promise<number> {
       const rows = await store.read(finishedTasks({ before, limit }));
-      // One that changes meanwhile is looked at again in a later pass.
+      // A task that changes meanwhile is left to a later pass.
       const leave = async () => fail("not_found");
       await Promise.all(
         rows.map((first) => {
@@ -219,7 +212,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
   };
 }
 
-/** Null in the place of a task that is gone. */
+/** Null for a task that is gone; throws any other error. */
 function unlessGone(error: unknown): null {
   if (error instanceof ServiceError && error.code === "not_found") return null;
   throw error;

@@ -1,4 +1,4 @@
-/** The first minutes of a sign-in that was added by a code, in which it has fewer rights (docs/interface.md §4.1.6). */
+/** The trial: the first minutes of a sign-in that was added by a code, in which it has fewer rights (§4.1.6). */
 
 import { pastTrialNow } from "../../db/sessions.ts";
 import type { Store } from "../../db/store.ts";
@@ -7,19 +7,18 @@ import { fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { AccountCaller, Caller, CredentialMaker } from "../model/caller.ts";
 
-/** A sign-in that was added after this moment is in its trial at `now` (both epoch seconds). */
+/** A sign-in added after this time is in its trial at `now` (both epoch seconds). */
 export const trialSince = (now: number): number => now - LIMITS.session_trial;
 
 const TRIAL_MINUTES = LIMITS.session_trial / 60;
 
-/** What of a sign-in decides whether it is in its trial. */
 interface TrialFacts {
   readonly made_by: CredentialMaker;
   readonly created_at: number;
   readonly confirmed_at: number | null;
 }
 
-/** Whether a sign-in has fewer rights where its account has others; as `isPastTrial` in db/sessions.ts. */
+/** True for a sign-in in its trial, if its account has others; `isPastTrial` in db/sessions.ts decides the same. */
 export const isInTrial = (
   { made_by, created_at, confirmed_at }: TrialFacts,
   trial_since: number,
@@ -38,7 +37,7 @@ interface TrialCheckDeps {
   readonly assertLive: (caller: Caller) => Promise<void>;
 }
 
-/** A check that throws `403 forbidden` in the trial of the caller's sign-in, `401 unauthorized` once that has ended. */
+/** Returns a check that throws `403 forbidden` in the caller's trial, `401 unauthorized` for an ended sign-in. */
 export function createTrialCheck({ store, clock, assertLive }: TrialCheckDeps) {
   return async (caller: AccountCaller): Promise<void> => {
     const { account_id, credential } = caller;
