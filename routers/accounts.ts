@@ -1,4 +1,4 @@
-/** docs/interface.md 5.2. */
+/** Procedures of accounts (§5.2). */
 
 import { z } from "zod";
 import { Account, AccountPatch, AccountToken, TokenInput } from "../src/model/account.ts";

@@ -1,4 +1,4 @@
-/** What whoever runs the service may ask; a router of its own, on no surface of accounts and keys. */
+/** Procedures of the operator: a router of its own, on none of the surfaces of accounts and keys. */
 
 import { initTRPC, TRPCError } from "@trpc/server";
 import { ZodError, z } from "zod";
@@ -23,17 +23,16 @@ import type { Pairings } from "../src/services/pairings.ts";
 
 /** What every admin procedure gets. */
 export interface AdminContext {
-  /** Null without the admin token. */
+  /** Null without a valid admin token. */
   readonly caller: AdminCaller | null;
   readonly admin: Admin;
   readonly pairings: Pick<Pairings, "createByAdmin">;
-  /** The base address to give to another device. */
+  /** The base address for links on another device. */
   readonly linkBase: () => LinkBase;
 }
 
 const t = initTRPC.context<AdminContext>().create({ isDev: false, errorFormatter: formatError });
 
-/** A query takes its fields from the query of the request and changes nothing. */
 const admin = t.procedure.use(async ({ ctx, next }) => {
   try {
     const caller = ctx.caller ?? fail("unauthorized");
@@ -42,7 +41,7 @@ const admin = t.procedure.use(async ({ ctx, next }) => {
     return result;
   } catch (error) {
     const { code, cause } = error instanceof TRPCError ? error : {};
-    // Of an answer that does not fit its schema the caller is not to blame.
+    // An answer that does not fit its schema is a fault of the server.
     const ours = code === "INTERNAL_SERVER_ERROR" && cause instanceof ZodError;
     throw toTrpcError(ours ? new ServiceError("internal", { cause }) : error);
   }
@@ -51,58 +50,48 @@ const admin = t.procedure.use(async ({ ctx, next }) => {
 const nothing = z.strictObject({}).optional();
 
 export const adminRouter = t.router({
-  /** Counts of the store, over all processes. */
   overview: admin
     .input(nothing)
     .output(Overview)
     .query(({ ctx }) => ctx.admin.overview()),
 
-  /** Accounts, newest first, with their figures. */
+  /** Newest first. */
   accounts: admin
     .input(AccountPage.optional())
     .output(AccountList)
     .query(({ ctx, input }) => ctx.admin.accounts(input ?? {})),
 
-  /**
-   * A pairing code for an account, for a person who lost every sign-in (docs/interface.md 5.14.5);
-   * `404 not_found`. It is logged with the id of the account.
-   */
+  /** A pairing code for a person who lost every sign-in (§5.14.5). Logged with the id of the account. */
   pair: admin
     .input(z.strictObject({ account_id: Id }))
     .output(Pairing)
     .mutation(({ ctx, input }) => ctx.pairings.createByAdmin(input.account_id, ctx.linkBase())),
 
-  /** The process that answers. */
   process: admin
     .input(nothing)
     .output(ProcessFigures)
     .query(({ ctx }) => ctx.admin.process()),
 
-  /** Its last three hours. */
   series: admin
     .input(nothing)
     .output(SeriesFigures)
     .query(({ ctx }) => ctx.admin.series()),
 
-  /** The store, and what this process writes to it. */
   store: admin
     .input(nothing)
     .output(StoreFigures)
     .query(({ ctx }) => ctx.admin.store()),
 
-  /** Events that are kept for other processes. */
   outbox: admin
     .input(nothing)
     .output(OutboxFigures)
     .query(({ ctx }) => ctx.admin.outbox()),
 
-  /** How the pushes do. */
   pushes: admin
     .input(nothing)
     .output(PushFigures)
     .query(({ ctx }) => ctx.admin.pushes()),
 
-  /** Background work. */
   jobs: admin
     .input(nothing)
     .output(JobList)

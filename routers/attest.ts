@@ -1,4 +1,4 @@
-/** docs/interface.md 4.2, 5.2.6. */
+/** Procedures of app attestation (§4.2, §5.2.6). */
 
 import { z } from "zod";
 import { Timestamp } from "../src/model/text.ts";

@@ -1,4 +1,4 @@
-/** docs/interface.md 19.2. */
+/** Procedures of notification channels (§19.2). */
 
 import { z } from "zod";
 import { Channel, ChannelInput, ChannelPatch, channelRule } from "../src/model/channel.ts";

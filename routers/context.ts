@@ -1,4 +1,4 @@
-/** What every procedure call gets, on each surface. */
+/** What every procedure call gets, on every surface. */
 
 import type { ServiceError } from "../src/errors.ts";
 import type { IdempotentRequest } from "../src/model/idempotency.ts";
@@ -58,19 +58,16 @@ export interface HookCall {
 
 export interface Context extends CallContext {
   readonly services: Services;
-  /** The `Idempotency-Key` of the request and its body, as digests; null without one. */
+  /** The `Idempotency-Key` and the body, as digests; null without the header. */
   readonly idempotent_request: IdempotentRequest | null;
-  /** Its signal aborts when the client goes; made when it is first asked for, which most never do. */
+  /** Its signal aborts when the client disconnects. The signal is made on first use: most calls need none. */
   readonly connection: { readonly signal: AbortSignal };
-  /**
-   * True: a tool call that asks, whose agent does not know the question's id yet (docs/interface.md
-   * 12.4.5).
-   */
+  /** True: a tool call that asks, whose agent does not know the question's id yet (§12.4.5). */
   readonly asking: boolean;
-  /** The session of MCP that the call belongs to; null on other surfaces, and without one. */
+  /** The MCP session that the call belongs to, if any. */
   readonly session: McpSession | null;
   /** Null unless the call came to `/mcp?tools=approve`. */
   readonly hook: HookCall | null;
-  /** A procedure that creates sets it when it gives what was there instead: `200`, not `201`. */
+  /** A procedure that creates sets `existing` when it returns an earlier resource: `200` instead of `201`. */
   readonly outcome: { existing: boolean };
 }

@@ -1,4 +1,4 @@
-/** docs/interface.md 5.7.7, 5.7.8. */
+/** Procedures of deliveries and receipts of questions (§5.7.7, §5.7.8). */
 
 import { z } from "zod";
 import { Delivery, Reach, ReceiptInput } from "../src/model/delivery.ts";

@@ -1,4 +1,4 @@
-/** docs/interface.md 5.3. */
+/** Procedures of devices (§5.3). */
 
 import { z } from "zod";
 import { Device, DeviceId, DeviceInput } from "../src/model/device.ts";

@@ -1,4 +1,4 @@
-/** docs/interface.md 5.9 to 5.11. */
+/** Procedures of inboxes, messages and agents (§5.9 to §5.11). */
 
 import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";
@@ -14,7 +14,7 @@ const route = routes("Inbox");
 
 const Unread = z.int().min(0).meta({ description: "Unread items after this request" });
 
-/** A reader that peeks acknowledges by its next read what it has handled; an empty wait goes on. */
+/** The next call: a reader that peeks acknowledges what it has handled; after an empty wait it waits on. */
 function readOn(
   { items }: { readonly items: readonly Item[] },
   given: { readonly peek?: boolean; readonly wait_seconds?: number },
@@ -29,7 +29,7 @@ function readOn(
   return { why: "Nothing yet. To wait on", name: "read_inbox", arguments: given };
 }
 
-/** An answer that a wait returned is in the inbox too (docs/interface.md 5.9.1). */
+/** A note on answers, since a wait may have returned them before (§5.9.1). */
 const repeatedAnswers = ({ items }: { readonly items: readonly Item[] }): string | null =>
   items.some(({ type }) => type === "question.answered")
     ? "Act on each answer once: a call that waited may have returned it before."

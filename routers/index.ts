@@ -35,7 +35,7 @@ export const appRouter = router({
   agents,
 });
 
-/** The same procedures by name, for the surfaces. */
+/** All procedures by name, for the surfaces. */
 export const procedures: Procedures<Context> = proceduresOf(appRouter);
 
 /** For typed clients: `createTRPCClient<AppRouter>`. */

@@ -1,4 +1,4 @@
-/** docs/interface.md 5.4. */
+/** Procedures of keys, with their grants, webhooks and request logs (§5.4). */
 
 import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";

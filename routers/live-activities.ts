@@ -1,4 +1,4 @@
-/** docs/interface.md 5.6. */
+/** Procedures of live activities (§5.6). */
 
 import { z } from "zod";
 import { LiveActivityInput, LiveActivityName } from "../src/model/device.ts";

@@ -1,4 +1,4 @@
-/** docs/interface.md §5.15. */
+/** Procedures of approving OAuth clients (§5.15). */
 
 import { z } from "zod";
 import type { FieldReasons } from "../src/errors.ts";
@@ -25,7 +25,7 @@ const reference = {
   }),
 };
 
-/** A key that is there or a new one, not both. */
+/** Either an existing key or a label for a new one. */
 function oneKey(_: unknown, raw: unknown): FieldReasons {
   const is_object = typeof raw === "object" && raw !== null && !Array.isArray(raw);
   return is_object && "key_id" in raw && "label" in raw

@@ -1,4 +1,4 @@
-/** docs/interface.md 5.14. */
+/** Procedures of pairing codes (§5.14). */
 
 import { z } from "zod";
 import { AccountToken } from "../src/model/account.ts";

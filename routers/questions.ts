@@ -1,4 +1,4 @@
-/** docs/interface.md 5.7. */
+/** Procedures of questions (§5.7). */
 
 import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";
@@ -15,7 +15,7 @@ import { account, anyone, key, router, routes } from "./trpc.ts";
 
 const route = routes("Questions");
 
-/** While a question is pending, its agent may wait on (docs/interface.md 6.2). */
+/** The next call while a question is pending: wait on (§6.2). */
 function waitOn({ id, status }: Question): NextCall | null {
   if (status !== "pending") return null;
   return {
@@ -25,7 +25,7 @@ function waitOn({ id, status }: Question): NextCall | null {
   };
 }
 
-/** What to make of a question that is no longer pending (docs/interface.md 12.3.5). */
+/** What an agent is told about a question by its status (§12.3.5). */
 const OUTCOMES: Readonly<Record<Question["status"], string | null>> = {
   pending: null,
   answered: "Act on this answer once: read_inbox returns it again.",
@@ -35,7 +35,7 @@ const OUTCOMES: Readonly<Record<Question["status"], string | null>> = {
 
 const GO_BY_FALLBACK = "Nobody answered in time. Go by your `fallback`, of which the person knows.";
 
-/** What an agent reads of the result: how it ended or, while it is pending, how far it got. */
+/** The note on a question for its agent: how it ended or, while it is pending, how far it got. */
 function outcome(
   { status, fallback, reach }: Question & { readonly reach?: Reach },
   now: number,
@@ -44,7 +44,7 @@ function outcome(
   return OUTCOMES[status] ?? (reach ? describeReach(reach, now) : null);
 }
 
-/** How far a pending question got (docs/interface.md 12.3.6). */
+/** Adds how far a pending question got (§12.3.6). */
 const REACH: AddedFields = {
   names: ["reach"],
   async read({ caller, services }: Context, question: Question) {

@@ -1,4 +1,4 @@
-/** docs/interface.md 5.13. */
+/** Procedures of sign-ins (§5.13). */
 
 import { z } from "zod";
 import { Session } from "../src/model/session.ts";

@@ -1,4 +1,4 @@
-/** docs/interface.md 5.5. */
+/** Procedures of tasks (§5.5). */
 
 import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";

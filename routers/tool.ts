@@ -1,4 +1,4 @@
-/** The annotations of a tool, from what it does. */
+/** MCP annotations of tools. */
 
 import type { ToolMeta } from "../src/rpc/meta.ts";
 
@@ -13,7 +13,7 @@ interface Nature {
   readonly person?: boolean;
 }
 
-/** The four annotations of a tool, each of them stated. */
+/** All four annotations of a tool. */
 export function hints({
   reads = false,
   destroys = false,

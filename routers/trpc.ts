@@ -1,4 +1,4 @@
-/** tRPC's set-up: one procedure base per credential kind, on the call pipeline of src/rpc. */
+/** The set-up of tRPC: one procedure base for each kind of credential, on the call pipeline of src/rpc. */
 
 import { initTRPC } from "@trpc/server";
 import { formatError } from "../src/rpc/errors.ts";
@@ -34,7 +34,7 @@ export const routes =
 const base = <A extends Access>(access: A) =>
   t.procedure.meta({ access }).use<{ readonly caller: CallerOf<A> }>(pipelineOnly);
 
-/** Public: any credential that is sent is ignored. */
+/** Public: a credential is ignored. */
 export const open = base("none");
 
 /** An account token or an API key. */

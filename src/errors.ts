@@ -7,13 +7,13 @@ interface ErrorKind {
   readonly status: number;
   readonly trpc: TRPC_ERROR_CODE_KEY;
   readonly title: string;
-  /** What it means and what to do, in a few sentences: the text of `/problems/<code>`. */
+  /** What it means and what to do: the text of `/problems/<code>`. */
   readonly help: string;
   /** Seconds for `Retry-After` where the thrower gives none. */
   readonly retry_after?: number;
 }
 
-/** Code -> HTTP status, tRPC key and title (docs/interface.md 9.2). */
+/** The errors by their code (§9.2). */
 export const ERRORS = {
   invalid_json: {
     status: 400,
@@ -176,31 +176,28 @@ export const ERRORS = {
   },
 } as const satisfies Record<string, ErrorKind>;
 
-/** A stable, documented error code; the same on every surface. */
+/** An error code, the same on every surface. */
 export type ErrorCode = keyof typeof ERRORS;
 
-/** Field name -> short reason. Never holds a value that was sent. */
+/** Field name -> short reason, never with a value that was sent. */
 export type FieldReasons = Readonly<Record<string, string>>;
 
-/** The reason of a field that the route does not have. */
+/** The reason for a field that the route does not have. */
 export const UNKNOWN_FIELD = "is not a field of this request";
 
-/** The reason of a parameter that names no resource of the caller's. */
-const NOT_FOUND_REASON = "does not exist or is not yours";
-
 interface ErrorOptions {
-  /** What a person may read about this case; never a value that was sent. */
+  /** What a person may read about this case, never with a value that was sent. */
   readonly detail?: string;
   readonly fields?: FieldReasons;
-  /** Seconds for `Retry-After`, where it is not the code's own. */
+  /** Seconds for `Retry-After`, if not the default of the code. */
   readonly retry_after?: number;
-  /** Why, for the log alone; never shown to a client. */
+  /** The cause, for the log alone. */
   readonly cause?: unknown;
-  /** `WWW-Authenticate` of a 401, where it is more than `Bearer`. */
+  /** `WWW-Authenticate` of a 401, if it is more than `Bearer`. */
   readonly challenge?: string;
-  /** True: the connection is closed after the answer. */
+  /** True: the connection is closed after the answer, as the rest of the request is not wanted. */
   readonly close?: boolean;
-  /** Of `unauthorized`: true if this store ended the account token (docs/interface.md §4.1.7). */
+  /** Of `unauthorized`: true if this store ended the account token (§4.1.7). */
   readonly ended?: boolean;
 }
 
@@ -209,18 +206,11 @@ export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly status: number;
   readonly fields: FieldReasons | undefined;
-  /**
-   * What the activity log says: it names only fields that the route has, since another name may be
-   * content (docs/interface.md 15.1.4).
-   */
+  /** The message in the request log. It names only fields of the route, since another name may be content (§15.1.4). */
   readonly summary: string;
-  /** Seconds to wait before the request is sent again, for `Retry-After`. */
   readonly retry_after: number | undefined;
-  /** `WWW-Authenticate` of a 401; undefined for `Bearer`. */
   readonly challenge: string | undefined;
-  /** True: the connection is closed after the answer, as the rest of the request is not wanted. */
   readonly close: boolean;
-  /** Of `unauthorized`: whether this store ended the account token; false also if it does not know it. */
   readonly ended: boolean;
 
   constructor(
@@ -247,15 +237,12 @@ export function fail(code: ErrorCode, options?: ErrorOptions): never {
   throw new ServiceError(code, options);
 }
 
-/**
- * Throws `404 not_found` for what this parameter or field names. Whether the resource is missing or not the
- * caller's cannot be told from it (docs/interface.md §1.4.3).
- */
+/** Throws `404 not_found` for the resource that a parameter names: missing, or not the caller's (§1.4.3). */
 export function failNotFound(name: string): never {
-  throw new ServiceError("not_found", { fields: { [name]: NOT_FOUND_REASON } });
+  throw new ServiceError("not_found", { fields: { [name]: "does not exist or is not yours" } });
 }
 
-/** Throws `422 invalid_fields`, naming each field and why (docs/interface.md 9.1.4). */
+/** Throws `422 invalid_fields`, naming each field and why (§9.1.4). */
 export function failFields(fields: FieldReasons): never {
   throw invalidFields(fields);
 }
@@ -273,7 +260,7 @@ export function invalidFields(all: FieldReasons): ServiceError {
   });
 }
 
-/** The form that the interface gives it (§15.1.4). */
+/** The sentence of §15.1.4. */
 function listFields(fields: FieldReasons, hide_unknown: boolean): string {
   const names = Object.entries(fields).map(([name, reason]) =>
     hide_unknown && reason === UNKNOWN_FIELD ? "unknown" : name,
@@ -281,12 +268,12 @@ function listFields(fields: FieldReasons, hide_unknown: boolean): string {
   return `Invalid fields: ${[...new Set(names)].join(", ")}.`;
 }
 
-/** Thrown out of a wait whose client went away; nobody is left to read an answer. */
+/** Ends the work for a client that disconnected. */
 export class ClientGone extends Error {
   override readonly name = "ClientGone";
 }
 
-/** An RFC 9457 body, `application/problem+json`. */
+/** The body of an error, `application/problem+json` (RFC 9457). */
 export interface Problem {
   readonly type: string;
   readonly title: string;
@@ -294,11 +281,10 @@ export interface Problem {
   readonly code: ErrorCode;
   readonly detail: string;
   readonly fields?: FieldReasons;
-  /** Present in a `401` for an account token that this store ended (docs/interface.md §4.1.7). */
+  /** Present in a `401` for an account token that this store ended (§4.1.7). */
   readonly ended?: true;
 }
 
-/** Renders an error as the body that every surface sends. */
 export function toProblem(error: ServiceError): Problem {
   return {
     type: `/problems/${error.code}`,

@@ -1,4 +1,4 @@
-/** The account: a person's settings and the owner of everything else (docs/interface.md 2.1). */
+/** The account: a person's settings and the owner of everything else (§2.1). */
 
 import { z } from "zod";
 import { Timestamp } from "./text.ts";
@@ -23,10 +23,7 @@ export const AccountToken = z
   )
   .meta({ pattern: "^mca_[A-Za-z0-9_-]{43}$" });
 
-/**
- * Body of `POST /v1/account/token` (docs/interface.md 5.2.4). `token` is an addition to it: a client
- * that made the new token itself has it even when the answer is lost.
- */
+/** Body of `POST /v1/account/token` (§5.2.4). A client that made the token itself has it even if the answer is lost. */
 export const TokenInput = z
   .strictObject({
     token: AccountToken.exactOptional().meta({

@@ -1,7 +1,4 @@
-/**
- * Operator figures: ids, counts and times. There is no text of a person or
- * an agent in it, and a schema drops what it does not name.
- */
+/** Figures for the operator: ids, counts and times, without a text of a person or an agent. */
 
 import { z } from "zod";
 import { Furthest } from "./delivery.ts";
@@ -20,11 +17,10 @@ export const Counts = z.object({
   accounts: count,
   keys: count,
   devices: count,
-  /** Of all keys. */
   tasks,
   questions,
   unread_items: count,
-  /** When they were counted, and how many seconds it took: a large store is counted in steps. */
+  /** When they were counted, and the seconds that it took: a large store is counted in steps. */
   counted_at: Timestamp,
   took: seconds,
 });
@@ -39,7 +35,6 @@ export type Overview = z.infer<typeof Overview>;
 
 export const AccountPage = z.strictObject({
   limit: integer(1, 100).optional(),
-  /** The `next_cursor` of the previous page. */
   cursor: Id.optional(),
 });
 export type AccountPage = z.infer<typeof AccountPage>;
@@ -51,19 +46,18 @@ const AccountFigures = z.object({
   devices: count,
   tasks,
   pending_questions: count,
-  /** When one of its keys was last used; a use by the person is not recorded. */
+  /** When one of its keys was last used. */
   last_used_at: Timestamp.nullable(),
 });
 export type AccountFigures = z.infer<typeof AccountFigures>;
 
-/** Newest first. */
 export const AccountList = z.object({
   accounts: z.array(AccountFigures),
   next_cursor: z.string().nullable(),
 });
 export type AccountList = z.infer<typeof AccountList>;
 
-/** The process that answers; other processes report themselves. */
+/** Figures of the process that answers. */
 export const ProcessFigures = z.object({
   version: z.string(),
   bun: z.string(),
@@ -80,9 +74,9 @@ export const ProcessFigures = z.object({
   event_loop_lag: z.object({ p50: seconds, p99: seconds, max: seconds }),
   requests_in_flight: count,
   streams: z.object({ open: count, accounts: count }),
-  /** `owners`: keys and accounts that have a request asleep. */
+  /** `owners`: keys and accounts that have waiting requests. */
   waits: z.object({ open: count, owners: count }),
-  /** Refusals since the start, by the name of the rate limit. */
+  /** Refusals since the start, by rate limit. */
   rate_limited: z.record(z.string(), count),
   /** Entries of the request log that wait for their write, and that were dropped since the start. */
   activity: z.object({ queued: count, dropped: count }),
@@ -94,29 +88,29 @@ const Minute = z.object({
   requests: count,
   client_errors: count,
   server_errors: count,
-  /** Seconds, of the requests that did not ask to wait; null when there was none. */
+  /** Seconds, of requests without a wait; null if there was none. */
   p50: seconds.nullable(),
   p99: seconds.nullable(),
-  /** Values at the beginning of the minute; for the last minute, current values. */
+  /** Values at the start of the minute; for the last minute, current values. */
   streams: count,
   waits: count,
   resident_bytes: bytes,
-  /** Seconds of processor time, and answers of the push service in this minute. */
+  /** Seconds of processor time, and answers of push services, in this minute. */
   cpu: seconds,
   pushes_accepted: count,
   pushes_failed: count,
-  /** Of the store when the minute began: seconds of one small read, events, pushes that wait. */
+  /** Of the store at the start of the minute: seconds of one small read, events, queued deliveries. */
   store_read: seconds.nullable(),
   outbox_events: count.nullable(),
   pushes_queued: count.nullable(),
 });
 
-/** The last 180 minutes of the process that answers, oldest first; the last one is not over. */
+/** The last 180 minutes of the process that answers, oldest first, the current one included. */
 export const SeriesFigures = z.object({ minutes: z.array(Minute) });
 export type SeriesFigures = z.infer<typeof SeriesFigures>;
 
 const Distribution = z.object({
-  /** Upper bound of each bucket; the last bucket, beyond all of them, has none. */
+  /** Upper bounds of the buckets; the last bucket has none. */
   bounds: z.array(z.number()),
   counts: z.array(count),
   sum: z.number(),
@@ -125,27 +119,27 @@ const Distribution = z.object({
 export const StoreFigures = z.object({
   kind: z.enum(["embedded", "server"]),
   reachable: z.boolean(),
-  /** Seconds of one small read; null while it cannot be reached. */
+  /** Seconds of one small read; null while the store cannot be reached. */
   latency: seconds.nullable(),
-  /** Of the whole store, and of the log beside a file; null while they cannot be told. */
+  /** Bytes of the store, and of the write-ahead log beside a file; null if unknown. */
   bytes: bytes.nullable(),
   wal_bytes: bytes.nullable(),
-  /** Commits of this process: their seconds, and how many batches shared each. */
+  /** Commits of this process: their seconds, and the batches in each. */
   commit_seconds: Distribution,
   commit_batches: Distribution,
-  /** Batches of this process that failed, and that wait now. */
+  /** Batches of this process that failed, and batches that wait. */
   failed_batches: count,
   queued_batches: count,
 });
 export type StoreFigures = z.infer<typeof StoreFigures>;
 
 export const OutboxFigures = z.object({
-  /** Events that are kept, of all processes; null while the store cannot be reached. */
+  /** Events in the store; null while it cannot be reached. */
   events: z
     .object({
       rows: count,
       oldest_at: Timestamp.nullable(),
-      /** How many this process has yet to deliver. */
+      /** Events that this process has yet to deliver. */
       behind: count,
     })
     .nullable(),
@@ -154,47 +148,44 @@ export type OutboxFigures = z.infer<typeof OutboxFigures>;
 
 /** The lane of a channel. */
 const LaneName = {
-  /** Null for a lane of another version. */
+  /** Null for a lane that this version does not know. */
   channel: z.string().nullable(),
   lane: z.string(),
-  /** The lane, as it was named before there were other channels. */
+  /** The lane, by its older name. */
   environment: z.string(),
 };
 const Outcome = z.enum(OUTCOMES);
 export type Outcome = z.infer<typeof Outcome>;
 
 export const PushFigures = z.object({
-  /** Of the process that answers: of each channel that is configured, and of webhooks. */
+  /** The lanes of the process that answers: of each configured channel, and of webhooks. */
   lanes: z.array(
     z.object({
       ...LaneName,
       state: z.enum(["open", "paused", "stopped"]),
-      /** Why it is not open. */
+      /** Why the lane is not open. */
       reason: z.string().nullable(),
       since: Timestamp,
       in_flight: count,
-      /** Answers and faults since the start by their reason; `ok` for what was accepted. */
+      /** Answers and faults since the start, by reason; `ok` for accepted ones. */
       counts: z.record(z.string(), count),
     }),
   ),
-  /** Channels that are off, as they are not configured. */
+  /** Channels that are not configured. */
   off: z.array(z.string()),
-  /** Queued deliveries of all processes, counted up to 10,000. Null while the store is away. */
+  /** Queued deliveries of all processes, counted up to 10,000; null while the store cannot be reached. */
   queues: z.array(z.object({ ...LaneName, rows: count, oldest_at: Timestamp })).nullable(),
-  /** Outcomes of the last pushes of all processes, at most 500. */
+  /** Outcomes of the last 500 deliveries of all processes, without webhooks. */
   outcomes: z.record(Outcome, count).nullable(),
-  /** The same by channel, without webhooks. */
+  /** The same outcomes by channel. */
   outcomes_by_channel: z
     .array(z.object({ channel: z.string(), outcomes: z.record(Outcome, count) }))
     .nullable(),
-  /**
-   * How far the last deliveries of questions got, at most 500, by the type of the target: webhooks
-   * and open pages too. Each is counted once, by the furthest it got.
-   */
+  /** How far the last 500 deliveries of questions got, by the type of the target: webhooks and open pages too. */
   deliveries_by_type: z
     .array(z.object({ type: z.string(), furthest: z.partialRecord(Furthest, count) }))
     .nullable(),
-  /** The newest pushes that should have reached somebody and did not, at most 20. */
+  /** The newest 20 deliveries that failed. */
   failures: z
     .array(
       z.object({
@@ -222,10 +213,10 @@ const JobFigures = z.object({
   /** Seconds of the last pass. */
   last_took: seconds.nullable(),
   last_done_at: Timestamp.nullable(),
-  /** Of the last pass; null when it was done. */
+  /** Error of the last pass; null if it succeeded. */
   last_error: z.string().nullable(),
 });
 
-/** The jobs of the process that answers; each process has them all. */
+/** The jobs of the process that answers. */
 export const JobList = z.object({ jobs: z.array(JobFigures) });
 export type JobList = z.infer<typeof JobList>;

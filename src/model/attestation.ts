@@ -1,21 +1,19 @@
-/** What an app sends to prove that it is genuine (docs/interface.md 4.2). */
+/** What an app sends to prove that it is genuine (§4.2). */
 
 import { z } from "zod";
 import { LIMITS } from "../limits.ts";
 
-/** A challenge as the service makes it: 32 bytes, base64url. */
-const Challenge = z.string().regex(/^[\w-]{43}$/);
-
 const Attempt = z.object({
-  challenge: Challenge,
-  /** base64 of the SHA-256 digest of the attested public key, as the app gets it. */
+  /** 32 bytes, base64url. */
+  challenge: z.string().regex(/^[\w-]{43}$/),
+  /** SHA-256 digest of the attested public key, base64. */
   key_id: z.string(),
-  /** base64 of the attestation object. */
+  /** The attestation object, base64. */
   object: z.string(),
 });
 export type Attempt = z.infer<typeof Attempt>;
 
-/** Reads the `attestation` of an account's creation; null when it is none. */
+/** Reads the field `attestation` of an account's creation; null if it cannot be read. */
 export function readAttempt(attestation: string): Attempt | null {
   if (attestation.length > LIMITS.attestation) return null;
   try {

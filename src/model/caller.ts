@@ -2,7 +2,7 @@
 
 interface AnyCaller {
   readonly account_id: string;
-  /** The digest of the secret that was sent; a waiting request is checked again by it. */
+  /** Digest of the secret that was sent. A waiting request is checked again with it. */
   readonly credential: string;
 }
 
@@ -10,7 +10,7 @@ export interface AccountCaller extends AnyCaller {
   readonly kind: "account";
   /** The sign-in whose token was sent. */
   readonly session_id: string;
-  /** Set where a {@link TicketCaller} may call: it acts for its account, on its question alone. */
+  /** Set if a {@link TicketCaller} acts for its account, on its question alone. */
   readonly ticket?: TicketCaller;
 }
 
@@ -21,33 +21,30 @@ export interface KeyCaller extends AnyCaller {
 
 export type Caller = AccountCaller | KeyCaller;
 
-/** A ticket of a notification, for one question and one channel (docs/interface.md 19.7). */
+/** A ticket of a notification, for one question and one channel (§19.7). */
 export interface TicketCaller extends AnyCaller {
   readonly kind: "ticket";
   readonly question_id: string;
   readonly channel_id: string;
 }
 
-/** A caller with a valid credential. The route decides what it may do. */
+/** Whoever sent a valid credential. */
 export type CredentialHolder = Caller | TicketCaller;
 
-/** The operator (`ADMIN_TOKEN`): has no account, and sees the content of none. */
+/** The operator (`ADMIN_TOKEN`), who has no account and sees no content. */
 export interface AdminCaller {
   readonly kind: "admin";
 }
 
-/**
- * The key, the account, or the ticket by its digest: what scopes a query to the caller, and what its
- * waits are counted by (docs/interface.md 6.5).
- */
+/** Id of the key or account, or digest of the ticket: it scopes queries, and waits are counted by it (§6.5). */
 export function callerId(caller: CredentialHolder): string {
   if (caller.kind === "ticket") return caller.credential;
   return caller.kind === "key" ? caller.key_id : caller.account_id;
 }
 
 /**
- * `account_token`: a sign-in of a person. `key_secret`: the secret of an agent's key. `oauth_access`:
- * a token that a client uses a key with; `oauth_refresh`: one that it gets the next token for.
+ * `account_token`: a sign-in of a person. `key_secret`: the secret of an agent's key. `oauth_access`: a token with
+ * which a client uses a key; `oauth_refresh`: a token with which it gets the next pair.
  */
 export const CREDENTIAL_KINDS = [
   "account_token",
@@ -56,6 +53,6 @@ export const CREDENTIAL_KINDS = [
   "oauth_refresh",
 ] as const;
 
-/** How a credential came about. `account`: at the request of the account itself. */
+/** Who created a credential. `account`: created with the account. */
 export const CREDENTIAL_MAKERS = ["account", "pairing", "administrator"] as const;
 export type CredentialMaker = (typeof CREDENTIAL_MAKERS)[number];

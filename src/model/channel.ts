@@ -1,4 +1,4 @@
-/** A way to reach a person besides devices (docs/interface.md 19). */
+/** A way to reach a person besides devices (§19). */
 
 import { z } from "zod";
 import type { FieldReasons } from "../errors.ts";
@@ -20,14 +20,13 @@ export const ChannelError = z
   .meta({ id: "ChannelError" });
 export type ChannelError = z.infer<typeof ChannelError>;
 
-/** `src/outbound` decides whether it can be called. */
+/** `src/outbound` decides whether Relay may call it. */
 export const ChannelUrl = z
   .string()
   .refine(isStorable, "must hold no NUL character and no lone surrogate")
   .refine((value) => URL.canParse(value), "must be a URL such as https://example.com/hook")
   .meta({ maxLength: OUTBOUND.url_characters });
 
-/** What a channel sends. Both in this order when absent. */
 const Sends = z
   .array(ChannelSubject)
   .min(1)
@@ -38,7 +37,7 @@ export type Sends = z.infer<typeof Sends>;
 /** A time of day, 24 hours. */
 const WallTime = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, "must be a time such as 22:00");
 
-/** True for a name of the IANA time zone database that this process knows; offsets are not names. */
+/** True for a name in the IANA time zone database of this process; an offset is not a name. */
 function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
@@ -54,7 +53,7 @@ const TimeZone = z
   .max(LIMITS.time_zone)
   .refine(isTimeZone, "must be a time zone such as Europe/Berlin");
 
-/** By the wall clock of the zone (docs/interface.md 19.1.3); `to` is not part of it. */
+/** By the wall clock of the time zone, without the minute `to` (§19.1.3). */
 const QuietHoursInput = z
   .strictObject({ from: WallTime, to: WallTime, time_zone: TimeZone })
   .refine(({ from, to }) => from !== to, "from and to must differ")
@@ -84,7 +83,7 @@ export const Channel = z
   .meta({ id: "Channel" });
 export type Channel = z.infer<typeof Channel>;
 
-/** The channel checks its endpoint and keys. */
+/** The channel itself checks endpoint and keys. */
 const SubscriptionInput = z
   .strictObject({
     endpoint: z.string().refine(isStorable, "must hold no NUL character and no lone surrogate"),
@@ -129,7 +128,7 @@ export const ChannelInput = z
   .meta({ id: "ChannelCreate" });
 export type ChannelInput = z.infer<typeof ChannelInput>;
 
-/** Which fields each type has and needs (docs/interface.md 19.2.2). */
+/** Which fields each type has and needs (§19.2.2). */
 export function channelRule(_caller: unknown, raw: unknown): FieldReasons {
   if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return {};
   const type = "type" in raw ? raw.type : undefined;
@@ -145,6 +144,6 @@ export function channelRule(_caller: unknown, raw: unknown): FieldReasons {
   };
 }
 
-/** Body of `PATCH /v1/channels/{channel_id}`: what is absent stays. */
+/** Body of `PATCH /v1/channels/{channel_id}`. */
 export const ChannelPatch = z.strictObject({ ...SETTINGS, label: Label.exactOptional() });
 export type ChannelPatch = z.infer<typeof ChannelPatch>;

@@ -1,4 +1,4 @@
-/** The program that speaks MCP for an agent (docs/interface.md 2.3.3). */
+/** The program that speaks MCP for an agent (§2.3.3). */
 
 import { z } from "zod";
 import { LIMITS } from "../limits.ts";
@@ -7,13 +7,9 @@ export const Client = z
   .object({ name: z.string(), version: z.string() })
   .meta({ id: "ClientInfo" });
 
-/** `clientInfo` as far as the interface keeps it. */
-export interface ClientInfo {
-  readonly name: string;
-  readonly version: string;
-}
+export type ClientInfo = z.infer<typeof Client>;
 
-/** The client named in a `clientInfo`; null when it names none. */
+/** Reads a `clientInfo`; null if it names no client. */
 export function clientOf(sent: unknown): ClientInfo | null {
   if (typeof sent !== "object" || sent === null) return null;
   const { name, version } = sent as Record<string, unknown>;
@@ -26,7 +22,7 @@ export function isSameClient(one: ClientInfo | null, other: ClientInfo | null): 
   return one?.name === other?.name && one?.version === other?.version;
 }
 
-/** Control characters are dropped and long text is cut, as with a host name. */
+/** Drops control characters and cuts long text, as for a host name. */
 function clean(text: string): string {
   if (text.length <= LIMITS.client_text && /^[!-~]+$/.test(text)) return text;
   const plain = text

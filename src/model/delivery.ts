@@ -1,4 +1,4 @@
-/** How far a question got (docs/interface.md §2.11, §2.12), and the receipts that say it. */
+/** How far a question got: deliveries (§2.11), reach (§2.12) and receipts. */
 
 import { z } from "zod";
 import { LIMITS } from "../limits.ts";
@@ -32,13 +32,13 @@ export const Delivery = z
   .meta({ id: "Delivery" });
 export type Delivery = z.infer<typeof Delivery>;
 
-/** How far one delivery got: its status, or what is known beyond `sent`. */
+/** How far one delivery got: its status, or more than `sent`. */
 export const Furthest = z.enum([...DeliveryStatus.options, "shown", "opened"]);
 export type Furthest = z.infer<typeof Furthest>;
 
 const ReachState = z.enum(["none", "sent", "shown", "opened"]).meta({ id: "ReachState" });
 
-/** The furthest that a question got over all its deliveries, and what to expect. */
+/** The furthest state of a question over all its deliveries, and what to expect. */
 export const Reach = z
   .object({
     state: ReachState,
@@ -61,7 +61,7 @@ export const ReceiptInput = z.strictObject({
   }),
 });
 
-/** Epoch seconds of the first time that a question reached each state; null: it did not. */
+/** When a question first reached each state, epoch seconds; null if it has not. */
 interface FirstTimes {
   readonly sent_at: number | null;
   readonly shown_at: number | null;
@@ -70,11 +70,11 @@ interface FirstTimes {
 
 interface ReachFacts extends FirstTimes {
   readonly reachable: boolean;
-  /** Seconds of the last answers of the key, at most {@link LIMITS.typical_answers} of them. */
+  /** Seconds that the last answers of the key took. */
   readonly answers: readonly number[];
 }
 
-/** `exact`: false rounds the time down to the minute, as a key sees it. */
+/** `exact`: false rounds the time down to the minute, as for keys. */
 export function reachOf({ answers, reachable, ...times }: ReachFacts, exact: boolean): Reach {
   const [state, at] = stateOf(times);
   return {
@@ -91,7 +91,7 @@ function stateOf({ sent_at, shown_at, opened_at }: FirstTimes): [Reach["state"],
   return sent_at === null ? ["none", null] : ["sent", sent_at];
 }
 
-/** The median, in whole seconds; null for too few. */
+/** The median, in whole seconds; null for too few answers. */
 function typicalOf(answers: readonly number[]): number | null {
   if (answers.length < LIMITS.typical_answers_min) return null;
   const sorted = answers.toSorted((a, b) => a - b);
@@ -100,7 +100,7 @@ function typicalOf(answers: readonly number[]): number | null {
   return Math.min(Math.max(0, median), LIMITS.expires_in_max);
 }
 
-/** What an agent reads of it while a question is pending (docs/interface.md §12.3.6): one sentence. */
+/** The reach of a pending question as a sentence for its agent (§12.3.6). */
 export function describeReach(reach: Reach, now: number): string {
   const { state, at, reachable, typical_answer_seconds: typical } = reach;
   if (state === "none" && !reachable) {
@@ -120,7 +120,7 @@ const DONE: Readonly<Record<Reach["state"], (ago: string) => string>> = {
 
 const agoOf = (seconds: number): string => (seconds < 60 ? "just now" : `${spanOf(seconds)} ago`);
 
-/** A length of time in its largest unit. */
+/** A duration in its largest unit. */
 function spanOf(seconds: number): string {
   if (seconds < 60) return `${Math.max(1, Math.round(seconds))} s`;
   if (seconds < 3_600) return `${Math.round(seconds / 60)} min`;

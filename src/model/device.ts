@@ -18,7 +18,7 @@ export const DeviceId = z
 
 const Text = text({ max: LIMITS.device_text, blank: true, min: 1 });
 
-/** Hexadecimal text, stored lowercase (docs/interface.md 2.2.2). */
+/** Hexadecimal text, stored lowercase (§2.2.2). */
 const PushToken = z
   .string()
   .refine(
@@ -29,7 +29,7 @@ const PushToken = z
 
 const DeviceToken = PushToken.nullable();
 
-/** Body of `PUT /v1/devices/{device_id}`: it replaces what is stored; a missing token is null. */
+/** Body of `PUT /v1/devices/{device_id}`. It replaces the device; a missing token becomes null. */
 export const DeviceInput = z.strictObject({
   platform: Platform,
   model: Text,
@@ -58,7 +58,7 @@ export const Device = z
   .meta({ id: "Device" });
 export type Device = z.infer<typeof Device>;
 
-/** The device as it is stored: every token lowercase, or null when it was not sent (§5.3.2(2)). */
+/** The device as stored: tokens in lower case, or null (§5.3.2(2)). */
 export function toDevice(id: string, input: DeviceInput, updated_at: number): Device {
   const token = (value: string | null | undefined) => value?.toLowerCase() ?? null;
   return {
@@ -71,7 +71,7 @@ export function toDevice(id: string, input: DeviceInput, updated_at: number): De
   };
 }
 
-/** The device without its push tokens, for a caller that may not see them (docs/interface.md §4.1.6). */
+/** The device without its push tokens, for a caller that may not see them (§4.1.6). */
 export const withoutTokens = (device: Device): Device => ({
   ...device,
   apns_token: null,
@@ -79,10 +79,10 @@ export const withoutTokens = (device: Device): Device => ({
   widget_push_token: null,
 });
 
-/** The lane that the device's tokens are addresses of. */
+/** The lane of the device's tokens. */
 export const laneOfDevice = ({ apns_environment }: Device): string => apns_environment;
 
-/** Identifies the registration; `404` for what is not the account's. */
+/** Identifies the registration of a live activity. */
 export const LiveActivityName = z
   .strictObject({ task_id: Id, device_id: Id })
   .meta({ id: "LiveActivityRemoval" });

@@ -1,4 +1,4 @@
-/** The events of the stream, in the order of docs/interface.md 7.2. */
+/** Events: those of the stream, in the order of §7.2, and those between processes. */
 
 import { z } from "zod";
 import { Key } from "./key.ts";
@@ -10,10 +10,7 @@ const TaskData = z.object({ task: Task }).meta({ id: "TaskEventData" });
 const KeyData = z.object({ key: Key }).meta({ id: "KeyEventData" });
 const QuestionData = z.object({ question: Question }).meta({ id: "QuestionEventData" });
 
-/**
- * Event name -> schema of its data (docs/interface.md 7.2). `ready` is made by the stream itself, and
- * `inbox.updated` in the write batch, which alone knows the number of unread items.
- */
+/** Event name -> schema of its data. */
 export const EVENTS = {
   ready: z.object({ account_id: z.string() }).meta({ id: "ReadyEventData" }),
   "task.created": TaskData,
@@ -36,21 +33,18 @@ export const EVENTS = {
   "account.deleted": z.object({}).meta({ id: "AccountDeletedEventData" }),
 } as const;
 
-/** Events that a stream sends (docs/interface.md 7.2): name -> data. */
+/** Events of the stream: name -> data. */
 export type StreamData = { [Name in keyof typeof EVENTS]: z.infer<(typeof EVENTS)[Name]> };
 
-/** Events from process to process that no stream sends: name -> data. */
-interface InternalData {
-  /** A token was replaced or its sign-in ended: each process checks its streams and waits again. */
-  "token.replaced": Record<string, never>;
-  /** A request of OAuth was approved or denied by another device. */
-  "approval.decided": Record<string, never>;
-}
+/**
+ * Events between processes, without data, which no stream sends. `token.replaced`: a token was replaced or its sign-in
+ * ended, so each process checks its streams and waits. `approval.decided`: another device decided a request of OAuth.
+ */
+const INTERNAL = ["token.replaced", "approval.decided"] as const;
 
-/** Events that the store keeps. `ready` is not one of them: each stream makes its own. */
-type StoredData = Omit<StreamData, "ready"> & InternalData;
-
-const INTERNAL = ["token.replaced", "approval.decided"] as const satisfies (keyof InternalData)[];
+/** Events that the store keeps. Each stream makes its own `ready`. */
+type StoredData = Omit<StreamData, "ready"> &
+  Record<(typeof INTERNAL)[number], Record<string, never>>;
 
 /** The names of all events that the store keeps. */
 export const STORED_EVENTS: readonly [keyof StoredData, ...(keyof StoredData)[]] = [
@@ -58,15 +52,13 @@ export const STORED_EVENTS: readonly [keyof StoredData, ...(keyof StoredData)[]]
   ...(Object.keys(EVENTS) as (keyof StreamData)[]).filter((name) => name !== "ready"),
 ];
 
-/** True for an event that streams send; not for one between processes, or of a newer version. */
+/** True for an event that streams send; false for one between processes, or of a newer version. */
 export const isStreamed = (name: string): name is keyof StreamData => Object.hasOwn(EVENTS, name);
-/** The write batch makes `inbox.updated`: it alone knows the number of unread items. */
+
+/** The batch makes `inbox.updated`: it alone knows the number of unread items. */
 type ServiceData = Omit<StoredData, "inbox.updated">;
 
-/**
- * An event as a client of the stream reads it. A `switch` over its `name` that ends in
- * `satisfies never` does not compile once an event is added and not handled.
- */
+/** An event as a client reads it. A `switch` over `name` that ends in `satisfies never` must handle every event. */
 export type StreamEvent = {
   [Name in keyof StreamData]: { readonly name: Name; readonly data: StreamData[Name] };
 }[keyof StreamData];
@@ -76,15 +68,15 @@ export type ServiceEvent = {
   [Name in keyof ServiceData]: {
     readonly name: Name;
     readonly account_id: string;
-    /** Id of the resource that changed; wakes the requests that wait for it. */
+    /** Id of the resource that changed: requests that wait for it wake. */
     readonly subject: string;
     readonly data: ServiceData[Name];
   };
 }[keyof ServiceData];
 
-/** An event as the store keeps it; `data` is the JSON text that streams send. */
+/** An event as stored. `data`: the JSON text that streams send. */
 export interface StoredEvent {
-  /** Gapless, in commit order over all processes. */
+  /** Without a gap, in commit order over all processes. */
   readonly seq: number;
   readonly account_id: string;
   readonly subject: string;
@@ -92,7 +84,7 @@ export interface StoredEvent {
   readonly data: string;
 }
 
-/** The subject of `inbox.updated`: not the key, whose own events wake other sleepers. */
+/** The subject of `inbox.updated`. It is not the key, whose events wake other waits. */
 export function inboxOf(key_id: string): string {
   return `${key_id} inbox`;
 }

@@ -1,10 +1,10 @@
-/** A request that may be repeated (docs/interface.md 8). */
+/** A request that may be repeated (§8). */
 
 export interface IdempotentRequest {
   /** Keyed digest of credential, method, path and `Idempotency-Key`. */
   readonly id: string;
   /** Keyed digest of the body. */
   readonly body: string;
-  /** Set when the request was a repetition, which changed nothing. */
+  /** Set if the request was a repetition and changed nothing. */
   replayed: boolean;
 }

@@ -1,4 +1,4 @@
-/** What an agent finds in its inbox, and the agents it may write to (docs/interface.md 2.6, 2.7). */
+/** What an agent finds in its inbox, and the agents it may write to (§2.6, §2.7). */
 
 import { z } from "zod";
 import type { FieldReasons } from "../errors.ts";
@@ -12,10 +12,7 @@ export const ItemType = z
   .enum(["task.created", "task.updated", "task.deleted", "question.answered", "message"])
   .meta({ id: "ItemType" });
 
-/**
- * Who caused an item (docs/interface.md 2.6). One object rather than a union of two: generated
- * clients of several languages cannot read a union whose members have no names.
- */
+/** Who caused an item. Not a union: generated clients of several languages cannot read one without named members. */
 const Sender = z
   .object({
     kind: z.enum(["account", "key"]).meta({ id: "SenderKind" }),
@@ -59,13 +56,13 @@ export const MessageInput = z
   .meta({ id: "MessageCreate" });
 export type MessageInput = z.infer<typeof MessageInput>;
 
-/** A key writes to other keys, not to itself (docs/interface.md 5.10.1). */
+/** A key cannot write to itself (§5.10.1). */
 export const receiverRule = (caller: Caller | null, raw: unknown): FieldReasons =>
   caller?.kind === "key" && (raw as { readonly key_id?: unknown } | null)?.key_id === caller.key_id
     ? { key_id: "must be another key" }
     : {};
 
-/** A key as the other keys of its account see it; host and client are the person's business. */
+/** A key as the other keys of its account see it: without host and client. */
 export const Agent = z
   .object({
     key_id: z.string(),

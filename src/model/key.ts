@@ -1,4 +1,4 @@
-/** The API key of one agent (docs/interface.md 2.3). */
+/** The API key of one agent (§2.3). */
 
 import { z } from "zod";
 import type { FieldReasons } from "../errors.ts";
@@ -43,14 +43,11 @@ export const Key = z
 export type Key = z.infer<typeof Key>;
 type KeyCountsShape = Record<(typeof TASK_STATUSES)[number], typeof count>;
 
-/**
- * `key_id` of a task to create, or of a list's filter (docs/interface.md 5.5): only an account names
- * a key, and where it is `required` it must.
- */
+/** The rule for `key_id` of a new task or a list's filter: only an account may name a key, and must if `required` (§5.5). */
 export const keyIdRule =
   ({ required }: { readonly required: boolean }) =>
   (caller: Caller | null, raw: unknown): FieldReasons => {
-    // A body of another kind has no fields.
+    // Any other value has no fields.
     if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return {};
     const given = "key_id" in raw;
     if (caller?.kind === "key" && given) return { key_id: "is permitted for an account only" };

@@ -1,6 +1,7 @@
-/** A session of MCP, which a client begins with `initialize` (docs/interface.md 12.2). */
+/** An MCP session, which a client begins with `initialize` (§12.2). */
+
 export interface McpSession {
   readonly id: string;
-  /** A timestamp; null in a session that a version before this field has begun. */
+  /** Epoch seconds; null for a session of a version without this field. */
   readonly began_at: number | null;
 }

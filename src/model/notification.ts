@@ -1,11 +1,8 @@
-/**
- * What all channels share: kinds of notifications, purposes of targets, and outcomes of deliveries
- * (docs/interface.md §14).
- */
+/** What all channels share: kinds of notifications, purposes of targets, outcomes of deliveries (§14). */
 
 /**
- * `question`, `task`: shown to the person. `silent`: something changed, or what to clear. `widget`:
- * the counts changed. `start`, `update`, `end`: of a live activity.
+ * `question`, `task`: shown to the person. `silent`: something changed, or is to be cleared. `widget`: the counts
+ * changed. `start`, `update`, `end`: of a live activity.
  */
 export const NOTIFICATION_KINDS = [
   "question",
@@ -18,7 +15,7 @@ export const NOTIFICATION_KINDS = [
 ] as const;
 export type NotificationKind = (typeof NOTIFICATION_KINDS)[number];
 
-/** What a target takes. An `activity` is one live activity; its task is the subject of the target. */
+/** What a target accepts. `activity`: one live activity, whose task is the subject of the target. */
 export const PURPOSE_NAMES = ["alert", "widget", "activity_start", "activity"] as const;
 export type Purpose = (typeof PURPOSE_NAMES)[number];
 
@@ -32,17 +29,8 @@ export const PURPOSES: Readonly<Record<NotificationKind, Purpose>> = {
   end: "activity",
 };
 
-/** What a {@link DeliveryRecord} may be of. */
-export const RECORD_KINDS = [
-  "question",
-  "task",
-  "silent",
-  "clear",
-  "widget",
-  "start",
-  "update",
-  "end",
-] as const;
+/** Kinds of a {@link DeliveryRecord}. `clear`: a silent one that carried ids. */
+export const RECORD_KINDS = [...NOTIFICATION_KINDS, "clear"] as const;
 
 /** How a delivery can end: see {@link DeliveryRecord.outcome}. */
 export const OUTCOMES = [
@@ -54,9 +42,9 @@ export const OUTCOMES = [
   "refused",
 ] as const;
 
-/** The outcome of a delivery; `kind` is `clear` for a silent one that carried ids. */
+/** How a delivery ended. */
 export interface DeliveryRecord {
-  /** The same in all attempts, and known to the service. */
+  /** The same in all attempts, and sent to the push service. */
   readonly delivery_id: string;
   readonly lane: string;
   /** Id of the device. */
@@ -68,7 +56,7 @@ export interface DeliveryRecord {
    * another reason.
    */
   readonly outcome: (typeof OUTCOMES)[number];
-  /** The service's last reason, the code of the connection's fault, or why nothing was sent. */
+  /** The last reason of the push service, the code of a connection fault, or why nothing was sent. */
   readonly reason: string | null;
   readonly attempts: number;
   readonly created_at: number;
@@ -76,7 +64,7 @@ export interface DeliveryRecord {
   readonly done_at: number;
 }
 
-/** State of one lane's delivery worker in this process. */
+/** State of one lane in this process. */
 export interface LaneHealth {
   readonly channel: string;
   /** Unique over all channels. */
@@ -88,6 +76,6 @@ export interface LaneHealth {
   /** When it entered this state. */
   readonly since: number;
   readonly in_flight: number;
-  /** Answers and faults so far by their reason; `ok` for what was accepted. */
+  /** Answers and faults so far, by reason; `ok` for accepted ones. */
   readonly counts: Readonly<Record<string, number>>;
 }

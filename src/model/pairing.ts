@@ -1,4 +1,4 @@
-/** Pairing codes: how a further browser or device signs in (docs/interface.md 5.14). */
+/** Pairing codes, with which another browser or device signs in (§5.14). */
 
 import { z } from "zod";
 import { LIMITS } from "../limits.ts";
@@ -6,7 +6,6 @@ import { Account } from "./account.ts";
 import { Session } from "./session.ts";
 import { Timestamp, text } from "./text.ts";
 
-/** What {@link Pairing} gives a device to sign in with. */
 export const Pairing = z
   .object({
     code: z.string().meta({ description: "For typing: 8 characters as `XXXX-XXXX`" }),
@@ -27,7 +26,6 @@ export const Claimed = z
   .meta({ id: "ClaimedPairing" });
 export type Claimed = z.infer<typeof Claimed>;
 
-/** What a code leads to. */
 export const PairingOffer = z
   .object({
     account_id: z.string(),
@@ -43,7 +41,7 @@ export type PairingOffer = z.infer<typeof PairingOffer>;
 /** A base address for another device, without a slash at the end, or why there is none. */
 export type LinkBase = { readonly url: string } | { readonly url: null; readonly reason: string };
 
-/** Either form of a code, as a person types it; a text in neither form is not found. */
+/** Either form of a code, as sent. */
 export const PairingCode = text({ max: LIMITS.pairing_code }).meta({
   description:
     "The code that was typed, in either case and with or without its dash, or the last part of the link",
@@ -52,7 +50,7 @@ export const PairingCode = text({ max: LIMITS.pairing_code }).meta({
 /** Crockford's base32: no I, L, O and U. */
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/** 40 random bits (5 bytes) as the code that is typed, without its dash. */
+/** 5 random bytes as a code to type, without its dash. */
 export function typedCode(bytes: Uint8Array): string {
   let bits = 0n;
   for (const byte of bytes) bits = (bits << 8n) | BigInt(byte);
@@ -62,14 +60,14 @@ export function typedCode(bytes: Uint8Array): string {
   ).join("");
 }
 
-/** As a person reads it: `XXXX-XXXX`. */
+/** The code as shown: `XXXX-XXXX`. */
 export function showTypedCode(code: string): string {
   return `${code.slice(0, 4)}-${code.slice(4)}`;
 }
 
 /**
- * The code that a text means: a typed one in capitals without dashes, with 1 for I and L and 0 for
- * O, or that of a link as it is; null when it has the form of neither.
+ * Reads a code. A typed one is put in capitals without dashes, with 1 for I and L and 0 for O; the code of a link
+ * stays as it is. Null for any other text.
  */
 export function readCode(given: string): string | null {
   const typed = given

@@ -1,4 +1,4 @@
-/** The question and its transitions, pure (docs/interface.md 2.5, 3.1, 5.7). */
+/** The question and its transitions, pure (§2.5, §3.1, §5.7). */
 
 import { z } from "zod";
 import { type FieldReasons, failFields } from "../errors.ts";
@@ -11,10 +11,7 @@ export const QUESTION_STATUSES = ["pending", "answered", "expired", "cancelled"]
 export const QuestionStatus = z.enum(QUESTION_STATUSES).meta({ id: "QuestionStatus" });
 export const QuestionKind = z.enum(["confirm", "choice", "text"]).meta({ id: "QuestionKind" });
 
-/**
- * What a coding agent wants to do: the question asks the person to permit it (docs/interface.md §2.5.5).
- * `text`, the whole of it, is in the read of one question alone.
- */
+/** What a coding agent wants permission for (§2.5.5). Only the read of one question has `text`, its whole text. */
 export const QuestionAction = z
   .object({
     client: z.enum(["claude_code", "codex", "other"]).meta({ id: "ActionClient" }),
@@ -55,10 +52,10 @@ export const Question = z
     note: z.string().exactOptional(),
   })
   .meta({ id: "Question" });
-/** Fields that were not used are absent; of `context` and `context_omitted` one at most is there (§2.5.2). */
+/** Unused fields are absent. At most one of `context` and `context_omitted` is present (§2.5.2). */
 export type Question = z.infer<typeof Question>;
 
-/** As lists and events have it: without its long texts (docs/interface.md §2.5.2). */
+/** The question without its long texts, for lists and events (§2.5.2). */
 export function asListed(question: Question): Question {
   const { context, note, action, ...rest } = question;
   if (context === undefined && action?.text === undefined) return question;
@@ -71,7 +68,7 @@ export function asListed(question: Question): Question {
   };
 }
 
-/** The question with the text of its action, which is stored apart from it. */
+/** The question with the text of its action, which has a column of its own. */
 export const withActionText = (question: Question, text: string | null | undefined): Question =>
   question.action === undefined || typeof text !== "string"
     ? question
@@ -81,7 +78,7 @@ function allDiffer(labels: readonly string[]): boolean {
   return new Set(labels.map((label) => label.trim())).size === labels.length;
 }
 
-/** A link for a person: `http` or `https`, with a host, and no name or password, which would hide it. */
+/** A link for a person: `http` or `https`, with a host, and without a user name, which could disguise the host. */
 const isLink = (value: string): boolean =>
   /^https?:\/\/[^\s\p{Cc}/?#@\\]+([/?#][^\s\p{Cc}]*)?$/iu.test(value) && URL.canParse(value);
 
@@ -98,7 +95,7 @@ const Link = z
   )
   .meta({ maxLength: LIMITS.question_url });
 
-/** Ask body. `options: null` and `task_id: null` mean absent (docs/interface.md 5.7.2). */
+/** Body of `POST /v1/questions`. Null for `options` and `task_id` means absent (§5.7.2). */
 export const QuestionInput = z.strictObject({
   prompt: text({ max: LIMITS.prompt }),
   kind: QuestionKind.exactOptional().meta({ description: "`confirm` when absent" }),
@@ -134,8 +131,8 @@ export type QuestionInput = z.infer<typeof QuestionInput>;
 const CONFIRM_OPTIONS = ["Yes", "No"];
 
 /**
- * A choice has options, and no other kind has; a text cannot allow other answers, since it takes any; the
- * fallback is an answer that the question takes (docs/interface.md 5.7.2).
+ * Only a choice has options, and it needs them; a text question cannot have `allow_other`, since it accepts any
+ * answer; the fallback is an answer that the question accepts (§5.7.2).
  */
 export function askRule(_caller: unknown, raw: unknown): FieldReasons {
   if (typeof raw !== "object" || raw === null) return {};
@@ -151,7 +148,7 @@ export function askRule(_caller: unknown, raw: unknown): FieldReasons {
     reasons.allow_other = "is permitted for confirm and choice only";
   }
   const accepted = kind === "confirm" ? CONFIRM_OPTIONS : kind === "choice" ? options : null;
-  // Without valid options it cannot be checked.
+  // Without valid options the fallback cannot be checked.
   if (allow_other !== true && typeof fallback === "string" && Array.isArray(accepted)) {
     if (!accepted.includes(fallback)) reasons.fallback = NO_OPTION;
   }
@@ -164,7 +161,7 @@ interface NewQuestion {
   readonly now: number;
 }
 
-/** A new pending question, of an input that {@link askRule} has accepted. */
+/** A new pending question from an input that {@link askRule} accepts. */
 export function newQuestion(input: QuestionInput, { id, key_id, now }: NewQuestion): Question {
   const kind = input.kind ?? "confirm";
   return {
@@ -188,23 +185,23 @@ export function newQuestion(input: QuestionInput, { id, key_id, now }: NewQuesti
   };
 }
 
-/** In milliseconds, as a difference of timestamps in seconds would be inexact. */
+/** Whole milliseconds: a difference of timestamps in seconds would be inexact. */
 const lifeOf = ({ created_at, expires_at }: Question): number =>
   Math.round(expires_at * 1000) - Math.round(created_at * 1000);
 
 /**
- * Whether an answer is for the inbox too. That to a request for permission goes to the client, which acts on
- * it; only what the person adds when they permit it would be lost there (docs/interface.md §12.6.5).
+ * True if an answer also goes to the inbox. The answer to a permission request goes to the client that waits for it,
+ * which would lose only the note of a person who permits (§12.6.5).
  */
 export function goesToInbox({ status, action, answer, note }: Question): boolean {
   if (status !== "answered") return false;
   return action === undefined || (answer !== DENY && note !== undefined);
 }
 
-/** The option of a request for permission that permits nothing (docs/interface.md §2.5.5). */
+/** The option of a permission request that permits nothing (§2.5.5). */
 export const DENY = "Deny";
 
-/** Whether two questions were asked with the same fields, defaults filled in (§5.7.2(6)). */
+/** True if two questions were asked with the same fields, after defaults (§5.7.2(6)). */
 export function isSameAsk(one: Question, other: Question): boolean {
   return (
     one.prompt === other.prompt &&
@@ -219,14 +216,14 @@ export function isSameAsk(one: Question, other: Question): boolean {
   );
 }
 
-/** Whether time has ended the question, swept or not (docs/interface.md 3.1.3). */
+/** True if a pending question has expired, whether or not the job has ended it (§3.1.3). */
 export function isOverdue(question: Question, now: number): boolean {
   return question.status === "pending" && question.expires_at <= now;
 }
 
 const NO_OPTION = "is not one of the options";
 
-/** `422 fields.answer` when the answer does not fit the question (§5.7.4). */
+/** Throws `422 fields.answer` for an answer that the question does not accept (§5.7.4). */
 export function checkAnswer(question: Question, answer: string): void {
   if (question.options.includes(answer)) return;
   if (question.kind !== "text" && question.allow_other !== true) {
@@ -248,5 +245,5 @@ const ENDS = {
 /** How a question ended, in a sentence. */
 export const describeEnd = ({ status }: Pick<Question, "status">): string => ENDS[status];
 
-/** UTF-16 units of the texts in a question, for the bound of a page. */
+/** UTF-16 units of the texts in a question, to bound a page. */
 export const questionUnits = textUnits(Question, ["id", "key_id", "task_id"]);

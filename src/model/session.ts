@@ -1,4 +1,4 @@
-/** A sign-in of an account (docs/interface.md 2.9). */
+/** A sign-in of an account (§2.9). */
 
 import { z } from "zod";
 import { CREDENTIAL_MAKERS } from "./caller.ts";

@@ -1,4 +1,4 @@
-/** The task and its transitions, pure (docs/interface.md 2.4, 3.2, 5.5). */
+/** The task and its transitions, pure (§2.4, §3.2, §5.5). */
 
 import { z } from "zod";
 import { LIMITS } from "../limits.ts";
@@ -40,7 +40,7 @@ export const Task = z
   .meta({ id: "RelayTask" });
 export type Task = z.infer<typeof Task>;
 
-/** A task that was stored as JSON, perhaps by an older version: fields that it lacks are null (§17.3). */
+/** A task stored as JSON, perhaps by an older version: missing fields become null (§17.3). */
 export function storedTask(stored: Partial<Task>): Task {
   const blank = Object.fromEntries(Object.keys(Task.shape).map((field) => [field, null]));
   return { ...blank, ...stored } as Task;
@@ -48,7 +48,7 @@ export function storedTask(stored: Partial<Task>): Task {
 
 const NOTIFY = "Whether the person's devices show an agent's changes as notifications";
 
-/** The part of the create body that both credential kinds may send. */
+/** The fields of a new task that keys and accounts may send. */
 export const TaskInput = z.strictObject({
   title: Title,
   description: Description.exactOptional(),
@@ -61,7 +61,7 @@ export const TaskInput = z.strictObject({
 });
 export type TaskInput = z.infer<typeof TaskInput>;
 
-/** Update body: any subset; only `progress` and `status_note` accept null (§5.5.5(2)). */
+/** The fields of a PATCH. Only `progress` and `status_note` accept null (§5.5.5(2)). */
 export const TaskPatch = z.strictObject({
   title: Title.exactOptional(),
   description: Description.exactOptional(),
@@ -73,7 +73,7 @@ export const TaskPatch = z.strictObject({
 });
 export type TaskPatch = z.infer<typeof TaskPatch>;
 
-/** The fields that a PATCH can name; `updated_at` moves with these alone. */
+/** The fields of a PATCH: only they change `updated_at`. */
 const PATCHABLE = Object.keys(TaskPatch.shape) as (keyof TaskPatch)[];
 
 interface NewTask extends TaskInput {
@@ -84,7 +84,7 @@ interface NewTask extends TaskInput {
   readonly now: number;
 }
 
-/** A new task with the defaults of docs/interface.md 5.5.3. */
+/** A new task with the defaults of §5.5.3. */
 export function newTask({ now, ...input }: NewTask): Task {
   const done = input.status === "done";
   return {
@@ -107,9 +107,8 @@ export function newTask({ now, ...input }: NewTask): Task {
 }
 
 /**
- * The task after a PATCH and the names of the fields that changed; with none, the task itself.
- * Becoming `done` sets progress 100 and `completed_at`; any other status clears `completed_at`
- * (§3.2, §5.5.5).
+ * The task after a PATCH, and the names of the changed fields. The status `done` sets progress 100 and
+ * `completed_at`; any other status clears `completed_at` (§3.2, §5.5.5).
  */
 export function changeTask(task: Task, patch: TaskPatch, now: number) {
   const next: Task = { ...task, ...patch };
@@ -124,15 +123,15 @@ export function changeTask(task: Task, patch: TaskPatch, now: number) {
   return { task: next, changed };
 }
 
-/** The task as its agent has now got it (docs/interface.md 2.4.2). */
+/** The task, seen by its agent (§2.4.2). */
 export function markSeen(task: Task, now: number): Task {
   return task.seen_at === null ? { ...task, seen_at: now } : task;
 }
 
-/** The later of `now` and `previous` plus one millisecond, so that a stamp never stands still. */
+/** The later of `now` and `previous` plus one millisecond, so that `updated_at` always grows. */
 function laterThan(previous: number, now: number): number {
   return Math.max(Math.round(now * 1000), Math.round(previous * 1000) + 1) / 1000;
 }
 
-/** UTF-16 units of the texts in a task, for the bound of a page. */
+/** UTF-16 units of the texts in a task, to bound a page. */
 export const taskUnits = textUnits(Task, ["id", "key_id"]);

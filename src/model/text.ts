@@ -1,4 +1,4 @@
-/** Schemas of text fields, and what makes a text valid (§1.3). */
+/** Text fields, ids and timestamps. Texts have lengths in code points, and no NUL or lone surrogate (§1.3). */
 
 import { z } from "zod";
 import { LIMITS } from "../limits.ts";
@@ -9,7 +9,7 @@ export const NOT_BLANK = "must hold a visible character";
 interface TextRules {
   /** Most code points. */
   readonly max: number;
-  /** True permits texts without a visible character, and the empty text unless `min` is 1. */
+  /** True: a text without a visible character is valid; an empty one too, unless `min` is 1. */
   readonly blank?: boolean;
   readonly min?: 0 | 1;
   /** True refuses line breaks. */
@@ -32,17 +32,17 @@ export function text({ max, blank = false, min = blank ? 0 : 1, one_line = false
     });
 }
 
-/** Control, format and default-ignorable characters below U+10000, for a pattern of any language. */
+/** Control, format and default-ignorable characters below U+10000, for a pattern in any language. */
 const INVISIBLE =
   "\\u0001-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891\\u08e2\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb";
 
-/** The rules of a text as a regular expression, for the OpenAPI document. */
+/** The rules as a pattern for the OpenAPI document, as far as a pattern can say them. */
 function patternOf({ blank, one_line }: Required<Pick<TextRules, "blank" | "one_line">>): string {
   const never = `\\u0000${one_line ? "\\n\\r\\u2028\\u2029\\u0085\\v\\f" : ""}`;
   return `^[^${never}]*${blank ? "" : `[^\\s${never}${INVISIBLE}][^${never}]*`}$`;
 }
 
-/** A reference to a resource. Any text is looked up: one of the wrong shape is just not found. */
+/** A reference to a resource. A text of any shape is valid, and then not found. */
 export const Id = z
   .string()
   .refine(isStorable, "must hold no NUL character and no lone surrogate")
@@ -58,8 +58,8 @@ export const Timestamp = z.number().meta({ description: "Unix epoch seconds" });
 const SHORT = ["number", "boolean", "enum", "literal"];
 
 /**
- * Returns a function that counts the UTF-16 units of all texts in a record, for the bound of a list page (§1.5.3).
- * Fields in `ids`, which Relay makes, do not count.
+ * Returns a function that counts the UTF-16 units of all texts in a record of `schema`, to bound a page (§1.5.3).
+ * `ids`: fields that do not count, since Relay makes them.
  */
 export function textUnits<Shape extends z.ZodRawShape>(
   { shape }: z.ZodObject<Shape>,
