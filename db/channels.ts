@@ -2,7 +2,7 @@
 
 import { LIMITS, RATES } from "../src/limits.ts";
 import { type Channel, ChannelSubject } from "../src/model/channel.ts";
-import { channels, pushTargets } from "./notify/schema.ts";
+import { channels, deliveryTargets } from "./notify/schema.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, type Query, qb, rowOf, select, statement, updateSet } from "./statement.ts";
 import { usesOf } from "./uses.ts";
@@ -94,7 +94,7 @@ export const leaveEndpoint = statement(
 /** Makes the channel a target, if it exists. */
 export const insertTarget = statement(
   sql`insert into push_targets (account_id, purpose, recipient_id, subject, lane, address, label, updated_at)
-    select account_id, 'alert', id, '', ${p("lane")}, ${p("address")}, label, ${p("now", pushTargets.updated_at)} from channels where ${own}
+    select account_id, 'alert', id, '', ${p("lane")}, ${p("address")}, label, ${p("now", deliveryTargets.updated_at)} from channels where ${own}
     on conflict do nothing`,
 );
 

@@ -90,13 +90,17 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     closeIdle: (request, seconds) => server.timeout(request, seconds),
   });
 
-  const statistics = createStoreStatistics({ store, clock, pushStatus: services.pushStatus });
+  const statistics = createStoreStatistics({
+    store,
+    clock,
+    deliveryFigures: services.deliveryFigures,
+  });
   const monitor = createMonitor({
     clock,
     timers,
     streams,
     waits,
-    pushLanes: core.laneHealth,
+    laneHealth: core.laneHealth,
     readStoreGauges: statistics.gauges,
     log,
   });
@@ -113,7 +117,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     rateLimited: limiter.refused,
     requestLogStats: core.requestLogWriter.stats,
     jobStats: core.jobs.stats,
-    pushLanes: core.laneHealth,
+    laneHealth: core.laneHealth,
     storeFaults: core.storeFaults,
     clockOffsets: core.clocks.offsets,
   };

@@ -58,7 +58,7 @@ import { createQuestions } from "./services/questions.ts";
 import { createRequestLog, createRequestLogWriter } from "./services/request-log.ts";
 import { createSessions } from "./services/sessions.ts";
 import { createStartCode } from "./services/start-code.ts";
-import { createPushStatus } from "./services/store-statistics.ts";
+import { createDeliveryFigures } from "./services/store-statistics.ts";
 import { createTasks } from "./services/tasks.ts";
 import { createTrialCheck } from "./services/trial.ts";
 import { createAddressUses } from "./services/use-limits.ts";
@@ -245,7 +245,11 @@ export async function createCore(deps: AppDeps) {
     }),
     inbox: createInbox({ ...service_deps, keys, tasks }),
     liveActivities: createLiveActivities(service_deps),
-    pushStatus: createPushStatus({ store, health: laneHealth, webhook_lane: webhooks.lane }),
+    deliveryFigures: createDeliveryFigures({
+      store,
+      health: laneHealth,
+      webhook_lane: webhooks.lane,
+    }),
     requestLog: createRequestLog({ ...service_deps, keys }),
   };
   const request_log_writer = createRequestLogWriter({ store, clock, ids, log });

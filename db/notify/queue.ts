@@ -25,7 +25,7 @@ import { accounts, keys, live_activities, questions, tasks } from "../schema.ts"
 import { p, type Sql, sql } from "../sql.ts";
 import { type Query, qb, rowOf, rowsOf, select, statement } from "../statement.ts";
 import { taskColumns } from "../tasks.ts";
-import { channels, deliveries, pushTargets, questionDeliveries } from "./schema.ts";
+import { channels, deliveries, deliveryTargets, questionDeliveries } from "./schema.ts";
 import { targetOf } from "./targets.ts";
 
 /** How due times are compared with the clock of the process that looks (§11.5.3); seconds. */
@@ -47,7 +47,7 @@ const CONTEXT_READ = 1_000;
 const at = <Name extends string>(name: Name) => p(name, deliveries.due_at);
 const now = at("now");
 
-/** Of questions, of what else is shown, and of what is not. */
+/** Questions, what else is shown, and what is not shown. */
 const URGENCIES = [0, 1, 2];
 
 /** When the first delivery of `lane` without a lease falls due. */
@@ -197,7 +197,7 @@ const {
 const claimed = qb
   .select({
     delivery,
-    target: { lane: pushTargets.lane, address: pushTargets.address },
+    target: { lane: deliveryTargets.lane, address: deliveryTargets.address },
     account: { live_activities: accounts.live_activities },
     key: { label: keys.label, last_host: keys.last_host },
     task,
@@ -219,7 +219,7 @@ const claimed = qb
     },
   })
   .from(deliveries)
-  .leftJoin(pushTargets, targetOf(sql`pushes`))
+  .leftJoin(deliveryTargets, targetOf(sql`pushes`))
   .leftJoin(
     accounts,
     sql`${accounts.id} = ${deliveries.account_id} and ${accounts.deleted_at} is null`,

@@ -40,7 +40,7 @@ export const UUID = sql`(lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) |
  * table equal to the token columns of `devices` and to the live activities that have not ended, in both
  * directions, since versions before 0.2.0 know only those. Removing a target also removes the token there.
  */
-export const pushTargets = sqliteTable(
+export const deliveryTargets = sqliteTable(
   "push_targets",
   {
     account_id: text().notNull(),
@@ -151,7 +151,7 @@ export const questionDeliveries = sqliteTable(
     /** Id of the device or channel; {@link PAGE} for open pages. */
     target_id: text().notNull(),
     id: text().notNull(),
-    /** As in {@link pushTargets}; {@link PAGE} for open pages. */
+    /** As in {@link deliveryTargets}; {@link PAGE} for open pages. */
     lane: text().notNull(),
     /** The target's label when the row was made. */
     label: text().notNull(),
@@ -196,7 +196,7 @@ export interface ChannelSecret {
   readonly url: string;
   /** `whsec_…`, of a webhook. */
   readonly secret?: string;
-  /** As in {@link pushTargets}, of a channel that has a lane. */
+  /** As in {@link deliveryTargets}, of a channel that has a lane. */
   readonly address?: string;
 }
 

@@ -3,7 +3,7 @@
 import { NOTIFICATION_KINDS, PURPOSES, type Purpose } from "../../src/model/notification.ts";
 import { p, type Sql, sql } from "../sql.ts";
 import { statement } from "../statement.ts";
-import { pushTargets } from "./schema.ts";
+import { deliveryTargets } from "./schema.ts";
 
 const purposeOf = (kind: Sql) => {
   const cases = NOTIFICATION_KINDS.map((name) =>
@@ -39,5 +39,5 @@ export const joinActivityTarget = (l: Sql) =>
 export const forgetTarget = statement(
   sql`delete from push_targets where account_id = ${p("account_id")} and purpose = ${p("purpose")}
     and recipient_id = ${p("recipient_id")} and subject = ${p("subject")} and lane = ${p("lane")}
-    and address = ${p("address")} and updated_at <= ${p("since", pushTargets.updated_at)}`,
+    and address = ${p("address")} and updated_at <= ${p("since", deliveryTargets.updated_at)}`,
 );

@@ -9,7 +9,7 @@ const PRIORITIES: readonly Task["priority"][] = ["low", "medium", "high", "urgen
 export const isImportant = (priority: Task["priority"], least: Task["priority"]): boolean =>
   PRIORITIES.indexOf(priority) >= PRIORITIES.indexOf(least);
 
-/** Whether the settings want an event. `data`: its JSON text. Events about anything but tasks and questions are wanted. */
+/** Whether the settings want an event; they limit only tasks and questions. `data`: its JSON text. */
 export function isWanted(
   { type, data }: { readonly type: string; readonly data: string },
   settings: { readonly sends: Sends; readonly min_priority: Task["priority"] },

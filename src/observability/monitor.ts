@@ -15,14 +15,14 @@ interface MonitorOptions {
   readonly timers: Clock;
   readonly streams: { count(): number };
   readonly waits: { count(): number };
-  readonly pushLanes: () => readonly LaneHealth[];
+  readonly laneHealth: () => readonly LaneHealth[];
   /** Called once a minute. */
   readonly readStoreGauges: () => Promise<StoreGauges>;
   readonly log: Log;
 }
 
 export function createMonitor(options: MonitorOptions) {
-  const { clock, timers, streams, waits, pushLanes, readStoreGauges, log } = options;
+  const { clock, timers, streams, waits, laneHealth, readStoreGauges, log } = options;
   const process_stats = createProcessStats(timers);
   const series = createTimeSeries({
     clock,
@@ -33,7 +33,7 @@ export function createMonitor(options: MonitorOptions) {
     }),
     totals: () => {
       const { cpu_user, cpu_system } = process_stats.read();
-      const counts = pushLanes().map((lane) => lane.counts);
+      const counts = laneHealth().map((lane) => lane.counts);
       const accepted = sum(counts.map(({ ok = 0 }) => ok));
       const all = sum(counts.flatMap((one) => Object.values(one)));
       return {

@@ -34,7 +34,7 @@ interface MetricSources {
   readonly rateLimited: Readonly<Record<string, number>>;
   readonly requestLogStats: () => { readonly queued: number; readonly dropped: number };
   readonly jobStats: () => readonly JobStats[];
-  readonly pushLanes: () => readonly LaneHealth[];
+  readonly laneHealth: () => readonly LaneHealth[];
   readonly store: {
     usable(): boolean;
     walBytes(): number | null;
@@ -65,7 +65,7 @@ export function createServiceMetrics(sources: MetricSources): readonly Metric[] 
     ...ofJobs(sources),
     ...ofStore(sources),
     ...ofOutbox(sources),
-    ...ofPushes(sources),
+    ...ofDeliveries(sources),
   ];
 }
 
@@ -208,7 +208,7 @@ function ofOutbox({ clock, readings }: MetricSources): readonly Metric[] {
   ];
 }
 
-function ofPushes({ clock, pushLanes, readings }: MetricSources): readonly Metric[] {
+function ofDeliveries({ clock, laneHealth, readings }: MetricSources): readonly Metric[] {
   /** `environment` is the lane under its earlier name. */
   const labelsOf = ({ channel, lane }: { channel: string | null; lane: string }) => ({
     channel: channel ?? "",
@@ -220,7 +220,7 @@ function ofPushes({ clock, pushLanes, readings }: MetricSources): readonly Metri
     const { queues } = await readings.pushes();
     if (queues === null) return [];
     const filled = new Set(queues.map(({ lane }) => lane));
-    const empty = pushLanes().filter(({ lane }) => !filled.has(lane));
+    const empty = laneHealth().filter(({ lane }) => !filled.has(lane));
     return [
       ...queues,
       ...empty.map(({ channel, lane }) => ({ channel, lane, rows: 0, oldest_at: null })),
@@ -228,13 +228,13 @@ function ofPushes({ clock, pushLanes, readings }: MetricSources): readonly Metri
   };
   return [
     gauge("relay_push_lane_open", "1 while the lane sends.", () =>
-      pushLanes().map((lane) => [labelsOf(lane), Number(lane.state === "open")]),
+      laneHealth().map((lane) => [labelsOf(lane), Number(lane.state === "open")]),
     ),
     gauge("relay_push_in_flight", "Notifications under way.", () =>
-      pushLanes().map((lane) => [labelsOf(lane), lane.in_flight]),
+      laneHealth().map((lane) => [labelsOf(lane), lane.in_flight]),
     ),
     counter("relay_push_answers_total", "Answers of push services, and faults.", () =>
-      pushLanes().flatMap((lane) =>
+      laneHealth().flatMap((lane) =>
         Object.entries(lane.counts).map(
           ([reason, count]) => [{ ...labelsOf(lane), reason }, count] as const,
         ),

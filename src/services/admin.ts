@@ -19,7 +19,7 @@ import type { Histogram } from "../observability/metrics.ts";
 import type { ProcessStats } from "../observability/process-stats.ts";
 import type { JobStats } from "../observability/service-metrics.ts";
 import type { TimeSeries } from "../observability/time-series.ts";
-import type { PushStatus, StoreStatistics } from "./store-statistics.ts";
+import type { DeliveryFigures, StoreStatistics } from "./store-statistics.ts";
 
 interface AdminDeps {
   readonly version: string;
@@ -33,8 +33,8 @@ interface AdminDeps {
   readonly rateLimited: Readonly<Record<string, number>>;
   readonly requestLogStats: () => { readonly queued: number; readonly dropped: number };
   readonly jobStats: () => readonly JobStats[];
-  readonly pushLanes: () => PushStatus["lanes"];
-  /** Name of the channel that a lane belongs to; null for a lane that this version does not know. */
+  readonly laneHealth: () => DeliveryFigures["lanes"];
+  /** Name of the channel that a lane belongs to; null for a lane of another version. */
   readonly channelOf: (lane: string) => string | null;
   /** Names of all channels, configured or not. */
   readonly channelNames: readonly string[];
@@ -56,14 +56,14 @@ export function createAdmin(deps: AdminDeps) {
     environment: one.lane,
   });
 
-  const byChannel = (records: PushStatus["records"]) => {
+  const byChannel = (records: DeliveryFigures["records"]) => {
     const groups = Map.groupBy(records, ({ lane }) => deps.channelOf(lane) ?? lane);
     return [...groups]
       .map(([channel, some]) => ({ channel, outcomes: outcomesOf(some) }))
       .sort((a, b) => (a.channel < b.channel ? -1 : 1));
   };
 
-  const byType = (furthest: PushStatus["furthest"]) => {
+  const byType = (furthest: DeliveryFigures["furthest"]) => {
     const groups = Map.groupBy(furthest, ([lane]) => deps.channelOf(lane) ?? lane);
     return [...groups]
       .map(([type, some]) => {
@@ -133,9 +133,9 @@ export function createAdmin(deps: AdminDeps) {
     async pushes(): Promise<PushFigures> {
       const state = await statistics.pushes().catch(() => null);
       return {
-        lanes: deps.pushLanes().map(named),
+        lanes: deps.laneHealth().map(named),
         off: deps.channelNames.filter((name) =>
-          deps.pushLanes().every(({ channel }) => channel !== name),
+          deps.laneHealth().every(({ channel }) => channel !== name),
         ),
         queues:
           state?.queues.map(({ oldest, ...queue }) => named({ ...queue, oldest_at: oldest })) ??
@@ -157,10 +157,10 @@ export function createAdmin(deps: AdminDeps) {
   };
 }
 
-const isFailure = ({ outcome }: PushStatus["records"][number]) =>
+const isFailure = ({ outcome }: DeliveryFigures["records"][number]) =>
   outcome !== "sent" && outcome !== "pointless";
 
-function outcomesOf(records: PushStatus["records"]): Record<Outcome, number> {
+function outcomesOf(records: DeliveryFigures["records"]): Record<Outcome, number> {
   const counts: Record<Outcome, number> = {
     sent: 0,
     pointless: 0,

@@ -12,17 +12,17 @@ import type { LaneHealth } from "../model/notification.ts";
 import type { StoreGauges } from "../observability/time-series.ts";
 import type { ServiceDeps } from "./deps.ts";
 
-interface PushStatusDeps extends Pick<ServiceDeps, "store"> {
+interface DeliveryFiguresDeps extends Pick<ServiceDeps, "store"> {
   /** The health of every lane, with that of webhooks. */
   readonly health: () => LaneHealth[];
   /** The lane of webhooks, which have a queue of their own. */
   readonly webhook_lane: string;
 }
 
-export type PushStatus = Awaited<ReturnType<ReturnType<typeof createPushStatus>["read"]>>;
+export type DeliveryFigures = Awaited<ReturnType<ReturnType<typeof createDeliveryFigures>["read"]>>;
 
 /** Figures of notifications, without content and addresses. */
-export function createPushStatus({ store, health, webhook_lane }: PushStatusDeps) {
+export function createDeliveryFigures({ store, health, webhook_lane }: DeliveryFiguresDeps) {
   return {
     /**
      * The lanes of this process; the queues of all processes, each counted up to 10,000 rows; the newest `limit`
@@ -51,7 +51,7 @@ export function createPushStatus({ store, health, webhook_lane }: PushStatusDeps
 interface StoreStatisticsDeps {
   readonly store: Store;
   readonly clock: Clock;
-  readonly pushStatus: { read(limit: number): Promise<PushStatus> };
+  readonly deliveryFigures: { read(limit: number): Promise<DeliveryFigures> };
 }
 
 /** Seconds for which a figure is cached. */
@@ -66,7 +66,7 @@ const OUTCOMES = 500;
 
 export type StoreStatistics = ReturnType<typeof createStoreStatistics>;
 
-export function createStoreStatistics({ store, clock, pushStatus }: StoreStatisticsDeps) {
+export function createStoreStatistics({ store, clock, deliveryFigures }: StoreStatisticsDeps) {
   let counts: Counts | null = null;
   /** When `counts` was made, by {@link Clock.elapsed}. */
   let counted_from = 0;
@@ -107,14 +107,14 @@ export function createStoreStatistics({ store, clock, pushStatus }: StoreStatist
 
     state: cached(clock, readState),
     events: cached(clock, () => eventFigures(store)),
-    pushes: cached(clock, () => pushStatus.read(OUTCOMES)),
+    pushes: cached(clock, () => deliveryFigures.read(OUTCOMES)),
 
     /** The figures of the charts; null for each that cannot be read. */
     async gauges(): Promise<StoreGauges> {
       const [state, outbox, push] = await Promise.allSettled([
         readState(),
         eventFigures(store),
-        pushStatus.read(1),
+        deliveryFigures.read(1),
       ]);
       const of = <Value, Part>(read: PromiseSettledResult<Value>, part: (value: Value) => Part) =>
         read.status === "fulfilled" ? part(read.value) : null;

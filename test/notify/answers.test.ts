@@ -26,7 +26,7 @@ async function people() {
     phone,
     /** Kind, outcome, reason and attempts of the phone's newest records, the last one first. */
     async records(count: number) {
-      const { records: all } = await world.app.services.pushStatus.read(100);
+      const { records: all } = await world.app.services.deliveryFigures.read(100);
       const mine = all.filter(({ recipient_id }) => recipient_id === phone.id).slice(0, count);
       return mine.map(({ kind, outcome, reason, attempts }) => [kind, outcome, reason, attempts]);
     },
@@ -64,7 +64,7 @@ test("200: the row goes, and an outcome record without content stays", async () 
   await world.settle();
   expect(await queued()).toEqual([]);
   expect(await records(1)).toEqual([["question", "sent", null, 1]]);
-  const { records: kept } = await world.app.services.pushStatus.read(1);
+  const { records: kept } = await world.app.services.deliveryFigures.read(1);
   expect(kept[0]).toMatchObject({ recipient_id: phone.id, lane: "sandbox" });
   const [row] = await world.rows("select * from push_records order by seq desc limit 1");
   expect(row!.join(" ")).toContain(id);

@@ -112,7 +112,7 @@ async function begin(channel: Channel) {
   const { person, agent } = await createPair(app.url);
   await fixture.register(person);
   await app.sender.settled();
-  const records = async () => (await app.services.pushStatus.read(100)).records;
+  const records = async () => (await app.services.deliveryFigures.read(100)).records;
   return {
     ...fixture,
     person,

@@ -113,7 +113,7 @@ for (const [name, behaviour, { doubles }] of STREAMS) {
     expect(new Set(told).size).toBe(told.length);
     expect(await world.rows("select * from pushes where kind = 'start'")).toEqual([]);
     // What is not known to have arrived is on record so.
-    const records = (await world.app.services.pushStatus.read(100)).records.filter(
+    const records = (await world.app.services.deliveryFigures.read(100)).records.filter(
       ({ kind }) => kind === "start",
     );
     const recipients = new Set(records.map(({ recipient_id }) => recipient_id));

@@ -91,7 +91,7 @@ test("another 403 stops the lane: rows wait until they expire, and health says w
   await ask(agent.send, { prompt: "two", expires_in: 86_400 });
   await world.advance(100);
   expect(apple.received.length).toBe(1);
-  const status = await world.app.services.pushStatus.read(5);
+  const status = await world.app.services.deliveryFigures.read(5);
   expect(status.lanes[0]).toMatchObject({
     channel: "apns",
     lane: "sandbox",
@@ -103,7 +103,7 @@ test("another 403 stops the lane: rows wait until they expire, and health says w
   const told = world.app.lines.filter((line) => line.includes("lane stopped"));
   expect(told.length).toBe(1);
   await world.advance(35);
-  const [first] = (await world.app.services.pushStatus.read(1)).records;
+  const [first] = (await world.app.services.deliveryFigures.read(1)).records;
   expect(first).toMatchObject({ kind: "question", outcome: "expired", attempts: 1 });
   // Another process with another configuration may go on.
   apple.behave(() => undefined);

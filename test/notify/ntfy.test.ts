@@ -18,7 +18,10 @@ const deliveries = async ({ send }: Pick<Person, "send">, id: string) => {
 };
 
 const outcomes = async () =>
-  (await app.services.pushStatus.read(1)).records.map(({ outcome, reason }) => [outcome, reason]);
+  (await app.services.deliveryFigures.read(1)).records.map(({ outcome, reason }) => [
+    outcome,
+    reason,
+  ]);
 
 test("a question and a task are published with their text, priority and link [§19.5.1] [§19.5.2]", async () => {
   const { person, agent, topic, made } = await begin();

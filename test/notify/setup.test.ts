@@ -83,7 +83,7 @@ test("without configuration it says so once, makes no row and sends nothing", as
   expect(await world.rows("select * from pushes")).toEqual([]);
   expect(await world.rows("select * from live_activities")).toEqual([]);
   expect(world.apple.received).toEqual([]);
-  const { lanes, queues, records } = await world.app.services.pushStatus.read(10);
+  const { lanes, queues, records } = await world.app.services.deliveryFigures.read(10);
   expect(lanes.map(({ lane }) => lane)).toEqual(["ntfy", "webhook"]);
   expect([queues, records]).toEqual([[], []]);
 });

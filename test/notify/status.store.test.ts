@@ -15,7 +15,7 @@ test("outcome records: the newest first, for 7 days, and not after their key", a
   await world.advance(10);
   await ask(agent.send, { prompt: "two" });
   await world.settle();
-  const { lanes, queues, records } = await world.app.services.pushStatus.read(2);
+  const { lanes, queues, records } = await world.app.services.deliveryFigures.read(2);
   expect(records).toEqual([
     {
       delivery_id: expect.any(String),
@@ -43,13 +43,13 @@ test("outcome records: the newest first, for 7 days, and not after their key", a
       counts: { ok: world.apple.received.length },
     },
   ]);
-  const kept = async () => (await world.app.services.pushStatus.read(100)).records.length;
+  const kept = async () => (await world.app.services.deliveryFigures.read(100)).records.length;
   const all = await kept();
   await world.skip(7 * 86_400 - 120);
   await world.advance(60, 30);
   expect(await kept()).toBeGreaterThanOrEqual(all);
   await world.advance(240, 60);
-  const left = (await world.app.services.pushStatus.read(100)).records;
+  const left = (await world.app.services.deliveryFigures.read(100)).records;
   expect(left.filter(({ done_at }) => done_at < from + 60)).toEqual([]);
 
   await ask(agent.send, { prompt: "three" });

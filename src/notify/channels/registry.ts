@@ -1,8 +1,13 @@
-/** All channels, one line each. Lane names are unique, so that a lane identifies its channel. */
+/** All channels. Lane names are unique, so that a lane identifies its channel. */
 
 import type { Channel } from "../channel.ts";
 import { apns } from "./apns/channel.ts";
 import { ntfy } from "./ntfy/channel.ts";
 import { webPush } from "./web-push/channel.ts";
 
-export const CHANNELS: readonly Channel[] = [apns, ntfy, webPush];
+export const CHANNELS: readonly Channel[] = [
+  // One line for each.
+  apns,
+  ntfy,
+  webPush,
+];
