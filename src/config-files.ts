@@ -5,6 +5,7 @@ import { userInfo } from "node:os";
 import { resolve } from "node:path";
 import { ConfigError, cannotUse } from "./config.ts";
 import { codeOf } from "./log.ts";
+import { unbracketed } from "./loopback.ts";
 
 /**
  * Returns the text of the file that `variable` names. Throws a ConfigError with the variable, the path and the code of
@@ -98,7 +99,7 @@ const storePath = (database_url: string): string | null =>
  */
 export async function cannotListen(host: string, error: unknown): Promise<ConfigError> {
   const not_here = "must be an address or a name of this machine";
-  const unknown = await lookup(host.replace(/^\[|\]$/g, "")).then(
+  const unknown = await lookup(unbracketed(host)).then(
     () => undefined,
     (reason: unknown) => reason,
   );

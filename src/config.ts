@@ -42,10 +42,10 @@ const list = <Entry>(read: (entry: string) => Entry | null, what: string) =>
     return entries.filter((entry) => entry !== null);
   });
 
-const apnsId = z
-  .string()
-  .regex(/^[A-Za-z0-9]{1,40}$/, "must be an id of letters and digits")
-  .optional();
+const text = (pattern: RegExp, fault: string) => z.string().regex(pattern, fault);
+const number = (pattern: RegExp, fault: string) => text(pattern, fault).transform(Number);
+const anyText = z.string().min(1).optional();
+const apnsId = text(/^[A-Za-z0-9]{1,40}$/, "must be an id of letters and digits").optional();
 const apnsUrl = z
   .string()
   .refine(
@@ -54,23 +54,18 @@ const apnsUrl = z
   )
   .refine((value) => value.startsWith("https:"), "must be an https origin")
   .optional();
-const apnsKey = z.string().min(1).optional();
 
 /** Each variable with its schema and default; `doc` is its row in docs/configuration.md. */
 export const CONFIG = {
   HOST: {
     doc: "Address to listen on",
-    schema: z
-      .string()
-      .regex(/^[^\s"'/]+$/, "must be an IP address or a host name of this machine")
-      .default("127.0.0.1"),
+    schema: text(/^[^\s"'/]+$/, "must be an IP address or a host name of this machine").default(
+      "127.0.0.1",
+    ),
   },
   PORT: {
     doc: "Port to listen on; `0` picks a free one and prints it",
-    schema: z
-      .string()
-      .regex(/^\d{1,5}$/, "must be a number from 0 to 65535")
-      .transform(Number)
+    schema: number(/^\d{1,5}$/, "must be a number from 0 to 65535")
       .refine((port) => port <= 65_535, "must be a number from 0 to 65535")
       .default(3000),
   },
@@ -86,11 +81,11 @@ export const CONFIG = {
   },
   TLS_CERT_FILE: {
     doc: "PEM file with the certificate and its chain, to serve `https`; read at the start",
-    schema: z.string().min(1).optional(),
+    schema: anyText,
   },
   TLS_KEY_FILE: {
     doc: "PEM file with its private key, without a passphrase",
-    schema: z.string().min(1).optional(),
+    schema: anyText,
   },
   DATABASE_URL: {
     doc: "The store: `file:` for an embedded libSQL file; `http(s)://`, `libsql://` or `ws(s)://` for a libSQL server",
@@ -127,19 +122,15 @@ export const CONFIG = {
   },
   ADMIN_TOKEN: {
     doc: "Bearer token for `/admin` and `/metrics`, at least 32 characters; both are off when unset",
-    schema: z
-      .string()
-      // A header must be able to hold it behind `Bearer`.
-      .regex(/^[!-~]{32,}$/, "must be at least 32 characters, without spaces, all of them ASCII")
-      .optional(),
+    // A header must be able to hold it behind `Bearer`.
+    schema: text(
+      /^[!-~]{32,}$/,
+      "must be at least 32 characters, without spaces, all of them ASCII",
+    ).optional(),
   },
   TRUST_PROXY: {
     doc: "Number of reverse proxies in front: so many `X-Forwarded-For` entries, from the right, are trusted",
-    schema: z
-      .string()
-      .regex(/^\d{1,2}$/, "must be a number of proxies from 0 to 99")
-      .transform(Number)
-      .default(0),
+    schema: number(/^\d{1,2}$/, "must be a number of proxies from 0 to 99").default(0),
   },
   CORS_ORIGINS: {
     doc: "Web origins that may call the API, separated by commas, such as `https://app.example`",
@@ -188,22 +179,18 @@ export const CONFIG = {
   },
   ATTEST_APP_ID: {
     doc: "App ID (team ID, dot, bundle ID), such as `A1B2C3D4E5.com.example.relay`; required with `ATTEST=required`",
-    schema: z
-      .string()
-      .regex(/^[A-Z0-9]{10}\.[A-Za-z0-9.-]{1,155}$/, "must be a team id, a dot and a bundle id")
-      .optional(),
+    schema: text(
+      /^[A-Z0-9]{10}\.[A-Za-z0-9.-]{1,155}$/,
+      "must be a team id, a dot and a bundle id",
+    ).optional(),
   },
   ATTEST_ROOT_CA_FILE: {
     doc: "PEM file with the root certificate to trust; Apple's App Attestation Root CA when unset",
-    schema: z.string().min(1).optional(),
+    schema: anyText,
   },
   TASK_RETENTION_DAYS: {
     doc: "Days after its last update until a `done` or `cancelled` task is deleted; `0` keeps tasks",
-    schema: z
-      .string()
-      .regex(/^\d{1,5}$/, "must be a number of days from 0 to 99999")
-      .transform(Number)
-      .default(30),
+    schema: number(/^\d{1,5}$/, "must be a number of days from 0 to 99999").default(30),
   },
   APNS_TEAM_ID: {
     doc: "Apple Developer team ID; pushes are off when unset",
@@ -211,26 +198,23 @@ export const CONFIG = {
   },
   APNS_BUNDLE_ID: {
     doc: "Bundle ID of the app; required for pushes",
-    schema: z
-      .string()
-      .regex(/^[A-Za-z0-9.-]{1,155}$/, "must be a bundle id")
-      .optional(),
+    schema: text(/^[A-Za-z0-9.-]{1,155}$/, "must be a bundle id").optional(),
   },
   APNS_PRODUCTION_KEY_ID: { doc: "ID of the APNs key for production devices", schema: apnsId },
   APNS_PRODUCTION_KEY: {
     doc: "That key (`.p8`), as PEM text or a file path; when unset, production devices get no pushes",
-    schema: apnsKey,
+    schema: anyText,
   },
   APNS_SANDBOX_KEY_ID: { doc: "ID of the APNs key for sandbox devices", schema: apnsId },
   APNS_SANDBOX_KEY: {
     doc: "That key, as PEM text or a file path; when unset, sandbox devices get no pushes",
-    schema: apnsKey,
+    schema: anyText,
   },
   APNS_PRODUCTION_URL: { doc: "APNs endpoint for production; Apple's when unset", schema: apnsUrl },
   APNS_SANDBOX_URL: { doc: "APNs endpoint for the sandbox; Apple's when unset", schema: apnsUrl },
   APNS_CA_FILE: {
     doc: "PEM file with the CA to trust when the endpoint is a stand-in for APNs",
-    schema: z.string().min(1).optional(),
+    schema: anyText,
   },
   VAPID_SUBJECT: {
     doc: "How browsers' push services reach the operator: a `mailto:` address or an `https` URL; the origin of an `https` `PUBLIC_URL` when unset",

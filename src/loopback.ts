@@ -5,6 +5,9 @@ import { isIP } from "node:net";
 /** The name without the final dot of the DNS root. */
 export const bareName = (hostname: string): string => hostname.replace(/\.$/, "");
 
+/** The host of a URL as a name or an address: IPv6 without its brackets. */
+export const unbracketed = (hostname: string): string => hostname.replace(/^\[(.*)\]$/, "$1");
+
 /** Whether a host, as a URL writes it (IPv6 in brackets), is this machine on its loopback interface. */
 export function isLoopback(hostname: string): boolean {
   const name = bareName(hostname);

@@ -2,7 +2,7 @@
 
 import { closeSync, openSync } from "node:fs";
 import type { Cancel, Clock } from "../clock.ts";
-import type { Log, LogFields } from "../log.ts";
+import { codeOf, type Log, type LogFields } from "../log.ts";
 import { counter } from "./metrics.ts";
 
 /** Running out of file descriptors (§11.2.3); seconds. */
@@ -95,8 +95,7 @@ export const descriptorSystem: DescriptorSystem = {
       closeSync(openSync("/dev/null", "r"));
       return true;
     } catch (error) {
-      const { code } = error as { code?: unknown };
-      return code !== "EMFILE" && code !== "ENFILE";
+      return !/^E[MN]FILE$/.test(codeOf(error));
     }
   },
   block: (seconds) => Bun.sleepSync(seconds * 1000),

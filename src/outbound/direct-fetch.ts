@@ -6,6 +6,8 @@
 import { isIP } from "node:net";
 import type { Clock } from "../clock.ts";
 import { OUTBOUND } from "../limits.ts";
+import { codeOf } from "../log.ts";
+import { unbracketed } from "../loopback.ts";
 import { LOOK_UP } from "./limits.ts";
 import type { Resolve } from "./resolver.ts";
 
@@ -63,7 +65,7 @@ export function createDirectFetch({ resolve, timers }: DirectFetchOptions): Dire
     const { host, hostname } = url;
     const at = new URL(url);
     at.hostname = isIP(address) === 6 ? `[${address}]` : address;
-    const name = isIP(bare(hostname)) === 0 ? { serverName: hostname } : {};
+    const name = isIP(unbracketed(hostname)) === 0 ? { serverName: hostname } : {};
     return fetch(at, {
       ...init,
       headers: { ...init.headers, host },
@@ -78,7 +80,7 @@ export function createDirectFetch({ resolve, timers }: DirectFetchOptions): Dire
 
     async send(text, init) {
       const url = new URL(text);
-      const addresses = await addressesOf(bare(url.hostname));
+      const addresses = await addressesOf(unbracketed(url.hostname));
       for (const [i, address] of [...addresses].entries()) {
         init.signal?.throwIfAborted();
         try {
@@ -86,8 +88,7 @@ export function createDirectFetch({ resolve, timers }: DirectFetchOptions): Dire
         } catch (error) {
           // The next try, here or in another request, takes another address.
           addresses.push(...addresses.splice(addresses.indexOf(address), 1));
-          const { code } = error as { code?: unknown };
-          const connected = typeof code !== "string" || !NOT_CONNECTED.test(code);
+          const connected = !NOT_CONNECTED.test(codeOf(error));
           if (connected || i + 1 === addresses.length) throw error;
         }
       }
@@ -95,5 +96,3 @@ export function createDirectFetch({ resolve, timers }: DirectFetchOptions): Dire
     },
   };
 }
-
-const bare = (hostname: string): string => hostname.replace(/^\[(.*)\]$/, "$1");

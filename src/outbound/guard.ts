@@ -10,6 +10,7 @@ import type { Duplex } from "node:stream";
 import type { Clock } from "../clock.ts";
 import { OUTBOUND } from "../limits.ts";
 import { codeOf } from "../log.ts";
+import { unbracketed } from "../loopback.ts";
 import { networksOf, type Reach, reachOf } from "./addresses.ts";
 import { createResolver, type Resolve } from "./resolver.ts";
 import { connectThrough, type ProxyAddress, proxyOf, TunnelError } from "./tunnel.ts";
@@ -234,12 +235,11 @@ async function send(sending: Sending): Promise<OutboundAnswer> {
 }
 
 /** The host, as a name or an address without brackets, and the port. */
-function endOf({ hostname, port, protocol }: URL): {
-  readonly host: string;
-  readonly port: number;
-} {
-  const host = hostname.replace(/^\[(.*)\]$/, "$1");
-  return { host, port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port) };
+function endOf({ hostname, port, protocol }: URL) {
+  return {
+    host: unbracketed(hostname),
+    port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port),
+  };
 }
 
 /** Sends the request through a tunnel that includes TLS, or over a new connection. */

@@ -5,6 +5,7 @@ import https from "node:https";
 import { isIP } from "node:net";
 import type { Duplex } from "node:stream";
 import tls from "node:tls";
+import { unbracketed } from "../loopback.ts";
 
 /** The parts of `OUTBOUND_PROXY`. */
 export interface ProxyAddress {
@@ -22,7 +23,7 @@ export function proxyOf(url: string): ProxyAddress {
   const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   return {
     secure,
-    host: hostname.replace(/^\[(.*)\]$/, "$1"),
+    host: unbracketed(hostname),
     port: port === "" ? (secure ? 443 : 80) : Number(port),
     authorization:
       username === "" ? undefined : `Basic ${Buffer.from(credentials).toString("base64")}`,
