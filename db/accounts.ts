@@ -2,11 +2,11 @@
 
 import { RATES } from "../src/limits.ts";
 import { credentials } from "./credentials-schema.ts";
+import { usesOf } from "./hourly-limits.ts";
 import { accounts } from "./schema.ts";
 import { isPastTrial } from "./sessions.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, qb, rowOf, select, statement, updateSet } from "./statement.ts";
-import { usesOf } from "./uses.ts";
 
 const account = qb
   .select({

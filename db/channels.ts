@@ -2,10 +2,10 @@
 
 import { LIMITS, RATES } from "../src/limits.ts";
 import { type Channel, ChannelSubject } from "../src/model/channel.ts";
+import { usesOf } from "./hourly-limits.ts";
 import { channels, deliveryTargets } from "./notify/schema.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, type Query, qb, rowOf, select, statement, updateSet } from "./statement.ts";
-import { usesOf } from "./uses.ts";
 
 const columns = {
   channel: {

@@ -35,10 +35,11 @@ type StoredItem = Omit<Item, "from" | "task" | "question"> & {
 export interface ItemRow {
   readonly seq: number;
   readonly item: StoredItem;
-  /** All fields are null if there is none; so with the question. */
+  /** All its fields are null if there is no such task. */
   readonly task: Task | { readonly id: null };
   readonly account_id: string;
   readonly revision: string;
+  /** All its fields are null if there is no such question. */
   readonly question: Question | { readonly id: null };
 }
 

@@ -3,12 +3,12 @@
 import { RATES } from "../src/limits.ts";
 import { WEBHOOK_LIMITS } from "../src/notification-limits.ts";
 import { credentials } from "./credentials-schema.ts";
+import { usesOf } from "./hourly-limits.ts";
 import { channels, SECRET, webhookMessages } from "./notify/schema.ts";
 import { atRevision } from "./outbox.ts";
 import { keys } from "./schema.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, rowOf, statement, updateSet } from "./statement.ts";
-import { usesOf } from "./uses.ts";
 
 const liveKey = sql`id = ${p("id")} and account_id = ${p("account_id")} and deleted_at is null`;
 

@@ -232,7 +232,7 @@ export const showQuestions = statement(
 /** Guards every end of a question, so that it has one answer. */
 export const stillPending = sql`id = ${p("id")} and status = 'pending' and ${ofLiveKey("questions")}`;
 /** The columns that change when a question ends. */
-export const finish = ["status", "answer", "answered_at", "cancelled_at", "revision"] as const;
+export const END_COLUMNS = ["status", "answer", "answered_at", "cancelled_at", "revision"] as const;
 
 /** A question as it ends by a change at `now` (epoch seconds). */
 export type EndedQuestion = Question & {
@@ -245,7 +245,7 @@ export type EndedQuestion = Question & {
 const finishInTime = statement(
   updateSet(
     questions,
-    [...finish, "note"],
+    [...END_COLUMNS, "note"],
     sql`${stillPending} and expires_at > ${p("now", questions.expires_at)}`,
   ),
 );
@@ -255,11 +255,11 @@ export const finishQuestion = (ended: EndedQuestion): Statement =>
   finishInTime({ ...OPTIONAL_FIELDS_NULL, ...ended });
 
 /** Expires a pending question, which the caller found overdue. */
-export const expireQuestion = statement(updateSet(questions, finish, stillPending));
+export const expireQuestion = statement(updateSet(questions, END_COLUMNS, stillPending));
 
 /** Ends a question of a task that the same batch deletes. */
 export const finishWithTask = statement(
-  updateSet(questions, finish, sql`${stillPending} and ${atRevision("tasks")}`),
+  updateSet(questions, END_COLUMNS, sql`${stillPending} and ${atRevision("tasks")}`),
 );
 
 interface QuestionFilter {

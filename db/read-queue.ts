@@ -115,9 +115,9 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
   };
 
   const enqueue = (read: Read): void => {
-    const { of } = read.statement;
-    if (of === undefined) queue.push(read);
-    else lists.add(of, read);
+    const { list_owner } = read.statement;
+    if (list_owner === undefined) queue.push(read);
+    else lists.add(list_owner, read);
   };
 
   /** The lists of the next round trip. */

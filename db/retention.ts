@@ -1,4 +1,4 @@
-/** Removes what is older than its time, or beyond its number (§10.5), in small steps. */
+/** Removes rows that are too old or beyond a limit, in small steps (§10.5). */
 
 import { LIMITS } from "../src/limits.ts";
 import { activity_blocks } from "./schema.ts";
@@ -6,7 +6,7 @@ import { p, type Sql, sql } from "./sql.ts";
 import { rowsOf, statement } from "./statement.ts";
 import { IN_BACKGROUND, type Store } from "./store.ts";
 
-/** A function that runs a DELETE of up to `limit` rows from before `before` (epoch seconds), and returns their number. */
+/** Makes a function that deletes up to `limit` rows from before `before` (epoch seconds), and returns their number. */
 export function pruner(query: Sql<{ readonly before: number; readonly limit: number }>) {
   const remove = statement(query);
   return async (store: Store, before: number, limit: number): Promise<number> => {
@@ -41,8 +41,8 @@ const pruneQuestions = [
 ];
 
 /**
- * Removes the finished questions beyond the number of each key. A call goes through the next `limit` keys and
- * returns whether there are more; after the last key it starts over, and so does a new process.
+ * Removes each key's finished questions beyond `LIMITS.finished_questions_per_key`. A call goes through the next `limit`
+ * keys and returns whether there are more. After the last key it starts over, and so does a new process.
  */
 export function createQuestionPruner(store: Store) {
   let after = "";

@@ -30,15 +30,9 @@ import { createWriteQueue } from "./write-queue.ts";
 const POLL_WITH_FEED = 0.25;
 const POLL_WITHOUT_FEED = 0.025;
 
-interface ServerOptions {
-  /** `http(s):`, `libsql:` or `ws(s):` URL; all are spoken over HTTP. */
-  readonly url: string;
-  readonly auth_token: string | undefined;
-}
-
 /** Connects with the first statement, which shows whether the server is there. */
 export function openServer(
-  { url, auth_token }: ServerOptions,
+  { url, auth_token }: { readonly url: string; readonly auth_token: string | undefined },
   clock: Clock,
   report: ReportFault,
 ): Store {

@@ -115,7 +115,7 @@ export function select(
     sql: text,
     args: fill(values),
     gives,
-    of: one ? undefined : ((values.owner ?? values.key_id) as string | undefined),
+    list_owner: one ? undefined : ((values.owner ?? values.key_id) as string | undefined),
     read,
   });
 }

@@ -29,7 +29,7 @@ export interface Statement<Row = unknown> {
    */
   readonly synced?: boolean;
   /** The owner of a list. Lists that wait for the server take turns by owner. */
-  readonly of?: string | undefined;
+  readonly list_owner?: string | undefined;
   /**
    * A cheaper query that returns no row if the statement would do nothing. A file runs it first and then skips
    * the statement. A server runs it in place of the statement, until it has returned a row once.

@@ -239,12 +239,7 @@ function createTopics<Event>() {
   return {
     size: () => topics.size,
     add(topic: string, listener: (event: Event) => void): Cancel {
-      let listeners = topics.get(topic);
-      if (!listeners) {
-        listeners = new Set();
-        topics.set(topic, listeners);
-      }
-      listeners.add(listener);
+      topics.set(topic, (topics.get(topic) ?? new Set()).add(listener));
       return () => {
         const current = topics.get(topic);
         current?.delete(listener);

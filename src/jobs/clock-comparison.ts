@@ -3,6 +3,7 @@
  * reports a difference (§11.5.3). What cannot be undone goes by the earliest of the clocks.
  */
 
+import type { createSharedTime } from "../../db/store-time.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 
@@ -18,7 +19,7 @@ const CLOCKS = {
   known: 30,
   kept: 600,
   /** Between two log lines about one source. */
-  tell_every: 60,
+  report_every: 60,
   /** A file that was written this recently before the start shows a current time. */
   recent: 15,
   /** After the start on a file with no recent time: enough for other processes to write theirs. */
@@ -31,13 +32,6 @@ const CLOCKS = {
 /** What the clock was compared with: a server's clock, that of another process, or times written before. */
 type ClockSource = "store" | "process" | "past";
 
-/** A time in the store that every process writes and reads, in epoch seconds. */
-interface SharedTime {
-  /** Null before the first write. */
-  read(): Promise<number | null>;
-  write(now: number): Promise<void>;
-}
-
 interface ComparisonOptions {
   readonly clock: Pick<Clock, "now" | "elapsed">;
   /** Real time, for the waits at the start. */
@@ -45,7 +39,7 @@ interface ComparisonOptions {
   /** The store's time in epoch seconds; null for a file. */
   readonly storeTime: () => Promise<number | null>;
   /** Where processes on a file leave their times. */
-  readonly shared: SharedTime;
+  readonly shared: ReturnType<typeof createSharedTime>;
   readonly log: Log;
 }
 
@@ -60,7 +54,7 @@ export function createClockComparison(options: ComparisonOptions) {
   const { clock, timers, storeTime, shared, log } = options;
   const offsets = new Map<ClockSource, Offset>();
   /** What was logged last. */
-  const told = new Map<ClockSource, { readonly seconds: number; readonly at: number }>();
+  const reported = new Map<ClockSource, { readonly seconds: number; readonly at: number }>();
   /** The last look at the shared time. */
   let last: {
     readonly elapsed: number;
@@ -85,23 +79,23 @@ export function createClockComparison(options: ComparisonOptions) {
   };
 
   /** Logs a difference that begins, changes by much or ends; each source at most once a minute. */
-  const tell = (against: ClockSource, seconds: number) => {
-    const before = told.get(against);
-    if (before && clock.elapsed() - before.at < CLOCKS.tell_every) return;
+  const report = (against: ClockSource, seconds: number) => {
+    const before = reported.get(against);
+    if (before && clock.elapsed() - before.at < CLOCKS.report_every) return;
     const was_off = before !== undefined && isOff(before.seconds);
     const is_off = isOff(seconds);
     if (is_off ? was_off && !isOff(seconds - before.seconds) : !was_off) return;
-    told.set(against, { seconds, at: clock.elapsed() });
+    reported.set(against, { seconds, at: clock.elapsed() });
     if (!is_off) log.info("clock agrees", { against });
     else log.warn("clock differs", { against, seconds_ahead: Math.round(seconds * 10) / 10 });
   };
 
-  const note = (against: ClockSource, seconds: number, kept: number) => {
+  const record = (against: ClockSource, seconds: number, kept: number) => {
     const held = current().find(([source]) => source === against)?.[1] ?? 0;
     // Of several other processes, the one with the largest recent difference counts.
     if (against === "process" && Math.abs(held) > Math.abs(seconds)) return;
     offsets.set(against, { seconds, until: clock.elapsed() + kept });
-    tell(against, seconds);
+    report(against, seconds);
   };
 
   /** Reads the store's time and compares it; null for a file. */
@@ -114,7 +108,7 @@ export function createClockComparison(options: ComparisonOptions) {
       const most = clock.now() - time;
       const least = most - took;
       const seconds = least > 0 ? least : Math.min(most, 0);
-      note("store", seconds, CLOCKS.known);
+      record("store", seconds, CLOCKS.known);
     }
     return time;
   };
@@ -135,18 +129,19 @@ export function createClockComparison(options: ComparisonOptions) {
         // Nobody wrote recently, or this clock is ahead: then others will have written by the end of `careful`.
         careful = { until: elapsed + CLOCKS.careful, time: value };
       }
-      if (value !== null && isOff(Math.min(now - value, 0))) note("past", now - value, CLOCKS.kept);
+      if (value !== null && isOff(Math.min(now - value, 0)))
+        record("past", now - value, CLOCKS.kept);
       return write();
     }
     const gap = elapsed - before.elapsed;
     const jump = now - before.now - gap;
     // A jump forwards may be a sleep of the machine, during which the monotonic clock stands still.
-    if (isOff(Math.min(jump, 0))) note("past", jump, CLOCKS.kept);
+    if (isOff(Math.min(jump, 0))) record("past", jump, CLOCKS.kept);
     const is_new = value !== before.value && value !== own?.value && value !== null;
     if (is_new && gap < CLOCKS.gap && Math.abs(jump) < 1) {
       // It was written at some moment in the gap.
       const most = now - value;
-      note("process", most < 0 ? most : Math.max(0, most - gap), CLOCKS.known);
+      record("process", most < 0 ? most : Math.max(0, most - gap), CLOCKS.known);
       if (isOff(most) && (own === null || elapsed - own.elapsed >= 1)) return write();
     }
     if (own === null || elapsed - own.elapsed >= CLOCKS.write_every) await write();

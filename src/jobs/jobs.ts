@@ -1,7 +1,7 @@
 /** The background jobs of the service: what runs, and how often. */
 
+import { pruneCreations } from "../../db/account-creations.ts";
 import { pruneChallenges } from "../../db/challenges.ts";
-import { pruneCreations } from "../../db/creations.ts";
 import { pruneEndedTokens } from "../../db/credentials.ts";
 import { createSweeper } from "../../db/deletions.ts";
 import { pruneIdempotency } from "../../db/idempotency.ts";
@@ -44,7 +44,7 @@ export function createJobs(deps: JobDeps): Job[] {
   const { store, clock, questions, tasks, inbox, task_retention_days } = deps;
   const pruneActivity = createRequestLogPruner(store);
 
-  /** Handles up to `limit` rows in a step, and returns their number. */
+  /** `handle` returns the number of rows that it handled, up to `limit`. */
   const perRow = (
     name: string,
     every: number,
@@ -55,7 +55,7 @@ export function createJobs(deps: JobDeps): Job[] {
     run: async ({ now, limit }) => (await handle(await now(), limit)) === limit,
   });
 
-  /** Removes up to `limit` rows in a step that are older than `age` seconds. */
+  /** `remove` returns the number of rows that it removed, all older than `age` seconds. */
   const removal = (
     name: string,
     every: number,

@@ -1,6 +1,12 @@
 /** Accounts: create, read, settings, delete (§5.2). */
 
 import {
+  countCreations,
+  insertAccountWithin,
+  insertCreation,
+  type Lately,
+} from "../../db/account-creations.ts";
+import {
   accountById,
   accountByToken,
   claimTokenReplacement,
@@ -9,12 +15,6 @@ import {
   insertFirstAccount,
   updateSettings,
 } from "../../db/accounts.ts";
-import {
-  countCreations,
-  insertAccountWithin,
-  insertCreation,
-  type Lately,
-} from "../../db/creations.ts";
 import { replaceDigest } from "../../db/credentials.ts";
 import { deleteKeysOfAccount } from "../../db/keys.ts";
 import { forgetClaim } from "../../db/pairings.ts";

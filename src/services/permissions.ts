@@ -12,7 +12,7 @@ import {
   pendingActions,
   reportUse,
   TAG_UNIT,
-} from "../../db/actions.ts";
+} from "../../db/permissions.ts";
 import { countPending } from "../../db/questions.ts";
 import { canonicalJson } from "../canonical-json.ts";
 import { fail } from "../errors.ts";

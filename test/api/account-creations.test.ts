@@ -1,7 +1,7 @@
 /** `POST /v1/accounts` is limited by address, in the store (docs/interface.md 10.6.1). */
 
 import { expect, test } from "bun:test";
-import { pruneCreations } from "../../db/creations.ts";
+import { pruneCreations } from "../../db/account-creations.ts";
 import { openStore } from "../../db/open.ts";
 import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";

@@ -88,8 +88,8 @@ server("lists leave room for single rows, and each owner's lists have their turn
   const { proxy, store } = await setUp();
   await putMany(store, 1);
   proxy.requests.length = 0;
-  const lists = Array.from({ length: 24 }, () => store.read({ ...ids({}), of: "greedy" }));
-  const modest = store.read({ ...count({}), gives: "rows", of: "modest" });
+  const lists = Array.from({ length: 24 }, () => store.read({ ...ids({}), list_owner: "greedy" }));
+  const modest = store.read({ ...count({}), gives: "rows", list_owner: "modest" });
   const row = store.read(get({ id: "0" }));
   await Promise.all([...lists, modest, row]);
   // The row goes first, then lists on some of the round trips, few in each.

@@ -77,7 +77,7 @@ test("the rows of a statement have the types of their columns", () => {
   expect(found.read([["tsk_1", "low"]])).toEqual([{ id: "tsk_1", priority: "low" }]);
   // @ts-expect-error a priority is no number
   const wrong: Statement<{ id: string; priority: number }> = titles({ owner: "k" });
-  expect(wrong.of).toBe("k");
+  expect(wrong.list_owner).toBe("k");
   const count = statement(sql`select count(*) from tasks`, { gives: rowOf<[count: number]>() });
   const [row] = count({}).read([[3]]);
   expect(row![0] + 1).toBe(4);

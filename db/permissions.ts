@@ -3,7 +3,7 @@
 import type { Question } from "../src/model/question.ts";
 import { ofLiveKey } from "./keys.ts";
 import {
-  finish,
+  END_COLUMNS,
   mayAsk,
   OPTIONAL_FIELDS_NULL,
   type QuestionRow,
@@ -104,11 +104,11 @@ export const leaveAction = statement(
 
 /** Ends a question if no call waits for it any more. */
 export const endLeftAction = statement(
-  updateSet(questions, finish, sql`${stillPending} and ${GONE} = action_calls`),
+  updateSet(questions, END_COLUMNS, sql`${stillPending} and ${GONE} = action_calls`),
 );
 
 /** Ends a question that is pending. */
-export const endAction = statement(updateSet(questions, finish, stillPending));
+export const endAction = statement(updateSet(questions, END_COLUMNS, stillPending));
 
 /**
  * Notes that the client used what a request permitted, and returns the id of that request, if there is one. It was
