@@ -278,21 +278,6 @@ export const RATES = {
   expired_tokens: { quota: 60, window: 60 },
 } as const satisfies Record<string, Rate>;
 
-/** Turns of lists and large bodies on the event loop (§11.2.4). */
-export const HEAVY_WORK = {
-  /**
-   * Seconds of it until other work has its turns. Shorter slices cost ordinary lists a third of their
-   * rate.
-   */
-  slice: 0.01,
-  /** Turns of the event loop that other work then has: a request that writes takes a few. */
-  pause_turns: 8,
-  /** Pieces that wait in one process; one more is `503`. */
-  queued: 4_096,
-  /** Pages of one credential that are made at once; more wait. */
-  pages_per_credential: 2,
-} as const;
-
 /** Requests to addresses that users give; seconds unless the name says otherwise (§11.6). */
 export const OUTBOUND = {
   /** From the look-up of the name to the last byte of the answer. */

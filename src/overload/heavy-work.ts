@@ -2,8 +2,19 @@
 
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
-import { HEAVY_WORK } from "../limits.ts";
 import { createFairQueue } from "./fair-queue.ts";
+
+/** Turns of lists and large bodies on the event loop (§11.2.4). */
+export const HEAVY_WORK = {
+  /** Seconds of it until other work has its turns. Shorter slices cost ordinary lists a third of their rate. */
+  slice: 0.01,
+  /** Turns of the event loop that other work then has: a request that writes takes a few. */
+  pause_turns: 8,
+  /** Pieces that wait in one process; one more is `503`. */
+  queued: 4_096,
+  /** List pages of one credential that are made at once; more wait. */
+  pages_per_credential: 2,
+} as const;
 
 /** About as many microtasks as a piece of work needs to finish. */
 const HOPS = 16;

@@ -1,8 +1,7 @@
 /** Lists and large bodies take turns: with each other, and with the rest of the event loop. */
 
 import { expect, test } from "bun:test";
-import { HEAVY_WORK } from "../../src/limits.ts";
-import { createHeavyWork } from "../../src/overload/heavy-work.ts";
+import { createHeavyWork, HEAVY_WORK } from "../../src/overload/heavy-work.ts";
 import { createTestClock } from "../support/clock.ts";
 import { rejectionOf } from "../support/rejection.ts";
 
