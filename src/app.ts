@@ -18,7 +18,6 @@ import { createDocs } from "./http/openapi/docs.ts";
 import { createDocument } from "./http/openapi/document.ts";
 import { createPages } from "./http/pages/pages.ts";
 import { createProblemPages } from "./http/pages/problems.ts";
-import { createFormCheck } from "./http/request-form.ts";
 import { createRequestScopes } from "./http/request-scope.ts";
 import { JSON_HEADERS } from "./http/respond.ts";
 import { createRestRoutes } from "./http/rest.ts";
@@ -191,7 +190,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
       openScope,
       cors,
       meter: monitor.meter,
-      checkForm: createFormCheck(source),
+      checkForm: source.formFault,
       tls,
       sendsHsts: createHstsRule(config.PUBLIC_URL, tls),
       trpc: createTrpcHandler({

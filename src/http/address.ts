@@ -1,10 +1,11 @@
-/** The address a client is known by for rate limits (docs/interface.md 10.6.5). */
+/** The address by which rate limits know a client (§10.6.5). */
 
 import { isIP } from "node:net";
+import ipaddr from "ipaddr.js";
 import type { Log } from "../log.ts";
 
 interface AddressOptions {
-  /** Number of entries of `X-Forwarded-For`, from the right, that our own proxies wrote; 0: none. */
+  /** How many entries of `X-Forwarded-For`, from the right, our own proxies wrote. */
   readonly trusted_hops: number;
   /** The address of the request's socket; null once the client is gone. */
   readonly socketOf: (request: Request) => string | null;
@@ -13,7 +14,7 @@ interface AddressOptions {
 
 export type Addresses = ReturnType<typeof createAddresses>;
 
-/** All clients that are gone share one, so that leaving early does not evade a limit. */
+/** Clients that are gone share one address, so that leaving early does not evade a limit. */
 const GONE = "gone";
 
 export function createAddresses({ trusted_hops, socketOf, log }: AddressOptions) {
@@ -25,7 +26,7 @@ export function createAddresses({ trusted_hops, socketOf, log }: AddressOptions)
     return address;
   };
   return {
-    /** Warns once about a proxy whose header cannot be read: all its clients share one address. */
+    /** Warns once about a proxy whose header cannot be read, so that all its clients share one address. */
     watch(request: Request): void {
       if (!watching || !request.headers.has("x-forwarded-for")) return;
       if (trusted_hops > 0 && network(hopOf(request)) !== null) return;
@@ -44,21 +45,12 @@ export function createAddresses({ trusted_hops, socketOf, log }: AddressOptions)
   };
 }
 
-/** An IPv4 address as it is, an IPv6 address as its /64 (one client owns all of it); else null. */
+/** An IPv4 address, or the /64 of an IPv6 address, since one client owns all of it; null for other text. */
 function network(address: string): string | null {
   const version = isIP(address);
   if (version !== 6) return version === 4 ? address : null;
-  // The URL parser writes groups without leading zeros, and a dotted end as groups.
-  const { hostname } = new URL(`http://[${address.replace(/%.*$/, "")}]`);
-  const [front = "", back] = hostname.slice(1, -1).split("::");
-  const groups = front === "" ? [] : front.split(":");
-  if (back !== undefined) {
-    const rest = back === "" ? [] : back.split(":");
-    groups.push(...Array<string>(8 - groups.length - rest.length).fill("0"), ...rest);
-  }
-  if (groups.slice(0, 6).join(":") === "0:0:0:0:0:ffff") {
-    const [high = 0, low = 0] = groups.slice(6).map((group) => Number.parseInt(group, 16));
-    return [high >> 8, high & 255, low >> 8, low & 255].join(".");
-  }
-  return `${groups.slice(0, 4).join(":")}::/64`;
+  const ip = ipaddr.IPv6.parse(address);
+  if (ip.isIPv4MappedAddress()) return ip.toIPv4Address().toString();
+  const front = ip.parts.slice(0, 4).map((part) => part.toString(16));
+  return `${front.join(":")}::/64`;
 }

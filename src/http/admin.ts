@@ -1,4 +1,4 @@
-/** The surfaces that need the admin token: `/metrics` and `/admin/trpc` (docs/interface.md 4.3). */
+/** The surfaces that need the admin token: `/metrics` and `/admin/trpc` (§4.3). */
 
 import type { AdminContext } from "../../routers/admin.ts";
 import { adminRouter } from "../../routers/admin.ts";
@@ -9,12 +9,12 @@ import { createMetrics, type Metric } from "../observability/metrics.ts";
 import type { Bodies } from "./body.ts";
 import { gzipped } from "./gzip.ts";
 import type { RequestScope } from "./request-scope.ts";
+import { API_HEADERS } from "./respond.ts";
 import type { Handler } from "./rest.ts";
-import { API_SECURITY } from "./security.ts";
 import { createTrpcHandler } from "./trpc.ts";
 
 interface AdminOptions extends Pick<AdminContext, "admin" | "pairings"> {
-  /** Undefined: there is no admin, and neither path exists. */
+  /** Undefined: neither path exists. */
   readonly token: string | undefined;
   readonly metrics: readonly Metric[];
   readonly bodies: Bodies;
@@ -34,8 +34,7 @@ export function createAdminSurface(options: AdminOptions) {
     if (!authenticate(request.headers.get("authorization"))) fail("unauthorized");
     const headers = {
       "content-type": "text/plain; version=0.0.4; charset=utf-8",
-      "cache-control": "no-store",
-      ...API_SECURITY,
+      ...API_HEADERS,
     };
     return gzipped(request, new Response(await registry.text(), { headers }));
   };
@@ -46,7 +45,7 @@ export function createAdminSurface(options: AdminOptions) {
     async createContext(scope) {
       scope.charges.refuseExhausted();
       const caller = authenticate(scope.request.headers.get("authorization"));
-      // With another valid credential, the refusal is not charged to the address.
+      // A refusal is not charged to the address of another valid credential.
       if (!caller) await scope.credential.authenticate().catch(() => null);
       return { caller, admin, pairings, linkBase: scope.linkBase };
     },

@@ -1,4 +1,4 @@
-/** What `/mcp?tools=approve` adds to the endpoint: its parameters, and an answer that takes minutes (docs/interface.md §12.6). */
+/** The parameters of `/mcp?tools=approve`, and its answer as a stream that lasts minutes (§12.6). */
 
 import { APPROVE } from "../../routers/mcp-only.ts";
 import type { Cancel, Clock } from "../clock.ts";
@@ -11,8 +11,8 @@ import { fits, isBlank } from "../model/text.ts";
 import { commasIn } from "../overload/json-bounds.ts";
 
 /**
- * How a hook calls; null at any other address. `422 fields.wait` for a `wait` that is not a number of seconds within
- * its bounds, `422 fields.server` for a `server` that is not a name.
+ * Reads how a hook calls; null at any other address. Throws `422 fields.wait` for a `wait` that is not a number of
+ * seconds within its bounds, `422 fields.server` for a `server` that is not a name.
  */
 export function hookOptions(request: Request, message: Message): HookOptions | null {
   const at = request.url.indexOf("?");
@@ -38,13 +38,13 @@ export const withExactArguments = (message: Message, body: string): Message =>
       }
     : message;
 
-/** Arguments that have the input of a tool. */
+/** Arguments that hold the input of a tool. */
 const INPUTS = ["tool_input", "input"];
 
 /**
- * The arguments of the call, `parsed` by a parser that takes the last one of a name. The input of the tool is the
- * JSON text that was sent: parsing it together with the message would round its numbers. If a name is there twice,
- * or more values than a person is ever shown, only what calls is read, without an input.
+ * Reads the arguments of the call. The input of the tool stays the JSON text that was sent, since parsing would
+ * round its numbers. When a name is repeated, or there are more values than a person is ever shown, the input is
+ * left out, and the rest comes from `parsed`, in which the last member of a name counts.
  */
 function argumentsIn(body: string, parsed: unknown): Readonly<Record<string, unknown>> {
   const is_long = commasIn(body) > LIMITS.action_text;
@@ -79,23 +79,17 @@ function serverIn(query: URLSearchParams): string | undefined {
   return failFields({ server: `must be one name of 1 to ${most} characters` });
 }
 
-/** Whether a client says that it takes an event stream. */
+/** Whether a client accepts an event stream. */
 export const takesStream = ({ headers }: Request): boolean =>
   headers.get("accept")?.includes("text/event-stream") === true;
 
-export const STREAM_HEADERS = {
-  "content-type": "text/event-stream",
-  // Without it, a buffering proxy holds the headers back.
-  "x-accel-buffering": "no",
-};
-
 interface AnswerStream {
-  /** The message to send; null ends the stream without one. Never rejects. */
+  /** The message to send; null ends the stream without a message. Never rejects. */
   readonly answer: Promise<object | null>;
   readonly clock: Clock;
 }
 
-/** A stream with one message. It begins at once and pings meanwhile: a client gives up silence after 60 s. */
+/** Makes a stream of one message. It begins at once and pings: a client gives up after 60 s of silence. */
 export function answerStream({ answer, clock }: AnswerStream) {
   const encoder = new TextEncoder();
   let cancel_ping: Cancel = () => {};

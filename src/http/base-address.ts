@@ -1,4 +1,4 @@
-/** Base addresses of this server: the one a request came by, and those for another device (docs/interface.md §1.7). */
+/** Base addresses of this server: the one a request came by, and those for another device (§1.7). */
 
 import { isIP } from "node:net";
 import { hostname as machineName, networkInterfaces } from "node:os";
@@ -13,15 +13,15 @@ interface BaseAddressOptions {
   readonly allowed_hosts: readonly string[];
   /** `HOST`: the address that this process listens on. */
   readonly listen_host: string;
-  /** The port that it listens on; asked for once it listens. */
+  /** The port that it listens on, known once it listens. */
   readonly port: () => number;
   /** Whether this process serves TLS itself. */
   readonly tls: boolean;
-  /** `TRUST_PROXY`: above 0, `X-Forwarded-Proto` tells the scheme. */
+  /** `TRUST_PROXY`: above 0, `X-Forwarded-Proto` gives the scheme. */
   readonly trusted_hops: number;
-  /** Name of this machine; the system's when absent. */
+  /** The name of this machine, by default the system's. */
   readonly machineName?: () => string;
-  /** Its network interfaces; the system's when absent. */
+  /** Its network interfaces, by default the system's. */
   readonly interfaces?: typeof networkInterfaces;
 }
 
@@ -43,9 +43,8 @@ export function createBaseAddresses(options: BaseAddressOptions) {
   );
 
   /**
-   * Whether a request for this host name or IP address (IPv6 in brackets) may be meant for this
-   * server, on any port. DNS rebinding needs a dotted name, so no other needs to be known here
-   * (docs/interface.md §1.7.2).
+   * Whether a request for this host name or IP address (IPv6 in brackets) may be meant for this server, on any
+   * port (§1.7.2). DNS rebinding needs a dotted name, so every other name is accepted.
    */
   const isAcceptedHost = (hostname: string): boolean => {
     const name = bareName(hostnameOf(hostname));
@@ -58,16 +57,16 @@ export function createBaseAddresses(options: BaseAddressOptions) {
   const schemeOf = (headers: Headers): string => {
     if (tls) return "https:";
     if (trusted_hops === 0) return "http:";
-    // The value that our outermost proxy wrote; what stands before it came from the client.
+    // The value that our outermost proxy wrote. The client may have sent those before it.
     const sent = headers.get("x-forwarded-proto")?.split(",") ?? [];
     const scheme = sent.at(-Math.min(trusted_hops, sent.length))?.trim().toLowerCase();
     return scheme === "https" ? "https:" : "http:";
   };
 
   /**
-   * The base address by which a request came, in the form that the URL parser gives, without a slash
-   * at its end; null unless its `Host` is accepted. Only that of `PUBLIC_URL` may have a path: a proxy
-   * removed it from the request (docs/interface.md §1.7.3).
+   * The base address by which a request came (§1.7.3), as the URL parser writes it, without a trailing slash.
+   * Null unless its `Host` is accepted. Only that of `PUBLIC_URL` may have a path, which a proxy removed from
+   * the request.
    */
   const ofRequest = ({ headers }: Request): string | null => {
     const host = headers.get("host") ?? "";
@@ -77,8 +76,8 @@ export function createBaseAddresses(options: BaseAddressOptions) {
   };
 
   /**
-   * Base addresses at which other machines may reach this server, best first: `PUBLIC_URL` (with its
-   * path, and unless it is loopback), then those of the network interfaces that it listens on.
+   * Base addresses at which other machines may reach this server, best first: `PUBLIC_URL` with its path,
+   * unless it is loopback, then those of the network interfaces that it listens on.
    */
   const reachable = (): string[] => {
     const urls = shown_base === null ? [] : [shown_base];
@@ -100,8 +99,8 @@ export function createBaseAddresses(options: BaseAddressOptions) {
     reachable,
 
     /**
-     * The base address to give to another device: `PUBLIC_URL`, else the one by which the request
-     * came, else the best one of the local network; none that is loopback (docs/interface.md §1.7.4).
+     * The base address to give to another device (§1.7.4): `PUBLIC_URL`, else the one by which the request
+     * came, else the best one of the local network. Never a loopback address.
      */
     best(request?: Request): BestAddress {
       if (shown_base !== null) return { url: shown_base };
@@ -121,7 +120,7 @@ export function createBaseAddresses(options: BaseAddressOptions) {
       return isLoopback(hostname) || (protocol === "https:" && !isAddress(hostname));
     },
 
-    /** `403 forbidden` for a request whose `Host` is not accepted, else null (docs/interface.md §1.7.2). */
+    /** `403 forbidden` for a request whose `Host` is not accepted, else null (§1.7.2). */
     hostRefusal({ headers }: Request): ServiceError | null {
       if (isAcceptedHost(headers.get("host") ?? "")) return null;
       return new ServiceError("forbidden", {

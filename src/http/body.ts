@@ -6,7 +6,6 @@ import { LIMITS } from "../limits.ts";
 import { createBodyBudget, type Upload } from "../overload/body-budget.ts";
 import type { AddressLimit } from "../overload/limiter.ts";
 import type { RouteLimit } from "../rpc/meta.ts";
-import { parseLength } from "./request-form.ts";
 import type { RequestScope } from "./request-scope.ts";
 
 /**
@@ -23,11 +22,10 @@ export const FORM_BODY = {
 
 export type Bodies = ReturnType<typeof createBodies>;
 
-/** The length that a request declares; null without one. `400` when it is not one number. */
+/** The length that a request declares; null without one. The form check refused any other text. */
 function declaredLength({ headers }: Request): number | null {
   const header = headers.get("content-length");
-  if (header === null) return null;
-  return parseLength(header) ?? fail("invalid_json", { detail: "The length is not a number." });
+  return header === null ? null : Number(header);
 }
 
 /** Refuses a body whose declared size is over the limit; gives that size, null without one. */
@@ -68,13 +66,7 @@ interface ReadOptions {
 
 /** Reads the bodies of one server; together they stay within one budget. */
 export function createBodies({ clock }: { readonly clock: Clock }) {
-  const budget = createBodyBudget({
-    clock,
-    bytes: LIMITS.bodies_bytes,
-    uploads: LIMITS.bodies,
-    uploads_per_address: LIMITS.bodies_per_address,
-    seconds: LIMITS.body_seconds,
-  });
+  const budget = createBodyBudget({ clock });
   const decoder = new TextDecoder("utf-8", { fatal: true });
 
   /** The body's bytes; rejects when the budget gives the upload up. */

@@ -1,5 +1,6 @@
-/** Makes the context of a request's calls: the caller, the host name, and what effects they have. */
+/** Makes the context of the calls of a request. */
 
+import { isUtf8 } from "node:buffer";
 import type { Context, Services } from "../../routers/context.ts";
 import type { Usage } from "../auth/authenticate.ts";
 import type { FieldReasons } from "../errors.ts";
@@ -10,19 +11,18 @@ import type { RequestScope } from "./request-scope.ts";
 
 interface ContextOptions {
   readonly services: Services;
-  /** Whether a web page of another origin sent the request. */
   readonly isForeign: (request: Request) => boolean;
-  /** Records the use of a credential; resolves once it is written, undefined when nothing is due. */
+  /** Records the use of a credential; resolves once it is written. Undefined when nothing is due. */
   readonly recordUse: (usage: Usage, host: string | null) => Promise<void> | undefined;
 }
 
-/** A context in which the surface may still set `idempotent_request`, `batch` and `rejected`. */
+/** A context whose mutable fields the surface may still set. */
 export interface RequestContext extends Context {
   idempotent_request: IdempotentRequest | null;
   rejected: FieldReasons | null;
   batch: BatchBudget | null;
   accepts_tickets: boolean;
-  /** What is known of the credential's use before this request; null without a caller. */
+  /** The use of the credential before this request; null without a caller. */
   readonly usage: Usage | null;
 }
 
@@ -30,8 +30,8 @@ export type CreateContext = ReturnType<typeof createContextFactory>;
 
 export function createContextFactory({ services, isForeign, recordUse }: ContextOptions) {
   /**
-   * `open`: a public route, on which any credential is ignored. `recall`: what this process remembers
-   * of the credential will do, as the outcome of the call is confirmed (`scope.credential.confirm`).
+   * `open`: a public route, which ignores any credential. `recall`: use what this process remembers of the
+   * credential; the outcome of the call must go through `scope.credential.confirm`.
    */
   return async (
     scope: RequestScope,
@@ -70,23 +70,15 @@ export function createContextFactory({ services, isForeign, recordUse }: Context
   };
 }
 
-const utf8 = new TextDecoder("utf-8", { fatal: true });
-
-/** The text of a header whose bytes are UTF-8; `fetch` and servers take them for Latin-1 (Fetch 2.2). */
+/** Reads a header as UTF-8 where its bytes are that; `fetch` and servers read them as Latin-1 (Fetch 2.2). */
 function readUtf8(header: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the range of a byte that ASCII has not.
   if (!/[\x80-\xff]/.test(header) || /[^\x00-\xff]/.test(header)) return header;
-  try {
-    return utf8.decode(Buffer.from(header, "latin1"));
-  } catch {
-    return header;
-  }
+  const bytes = Buffer.from(header, "latin1");
+  return isUtf8(bytes) ? bytes.toString() : header;
 }
 
-/**
- * The name that a header sends, in UTF-8 or else in Latin-1. Control characters are dropped and a long name is cut
- * (docs/interface.md 1.6).
- */
+/** Reads the host name from its header (§1.6). Control characters are dropped, and a long name is cut. */
 function hostOf(header: string | null): string | null {
   if (header === null) return null;
   const clean = readUtf8(header)

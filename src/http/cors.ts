@@ -1,8 +1,8 @@
-/** CORS: which web pages may call, by their origin (docs/interface.md 1.2.6). */
+/** CORS: which web pages may call, by their origin (§1.2.6). */
 
 import { isTicket } from "../auth/tickets.ts";
+import { API_HEADERS } from "./respond.ts";
 import type { Route } from "./rest.ts";
-import { API_SECURITY } from "./security.ts";
 
 /** Request headers that a page may send, beyond the safelisted ones. */
 const REQUEST_HEADERS = [
@@ -32,7 +32,7 @@ const RESPONSE_HEADERS = [
 const MAX_AGE = 7_200;
 
 interface CorsOptions {
-  /** True: pages of any origin may call it with a ticket (docs/interface.md 19.7.6). */
+  /** True: pages of any origin may call the route with a ticket (§19.7.6). */
   readonly tickets?: boolean;
 }
 
@@ -43,9 +43,9 @@ export function createCors(origins: readonly string[]) {
 
   return {
     /**
-     * The route as pages of the allowed origins may call it; `methods` are those of its path. A
-     * browser asks first by a preflight, which needs no credential and counts to no limit. With
-     * `tickets`, pages of other origins may send a ticket, and read what it gets.
+     * Lets pages of the allowed origins call the route; `methods` are all methods of its path. A browser sends
+     * a preflight first, which needs no credential and counts toward no limit. With `tickets`, pages of other
+     * origins may send a ticket and read the response.
      */
     wrap<R extends Request>(
       path: string,
@@ -59,29 +59,29 @@ export function createCors(origins: readonly string[]) {
         "access-control-allow-methods": methods.join(", "),
         "access-control-allow-headers": REQUEST_HEADERS,
         "access-control-max-age": String(MAX_AGE),
-        "cache-control": "no-store",
-        ...API_SECURITY,
+        ...API_HEADERS,
       };
       return async (request) => {
         const origin = request.headers.get("origin");
         if (!listed && origin === null) return route(request);
+        const is_options = request.method === "OPTIONS";
         const known = origin !== null && allowed.has(origin);
-        // A preflight does not say whether a ticket follows.
-        const preflights =
-          request.method === "OPTIONS" || isTicket(request.headers.get("authorization"));
-        const any = tickets && origin !== null && !known && preflights;
+        // A preflight does not say whether a ticket will follow.
+        const may_have_ticket = is_options || isTicket(request.headers.get("authorization"));
+        const any = tickets && origin !== null && !known && may_have_ticket;
+        const permitted = known || any;
         const asks =
-          (known || any) &&
+          permitted &&
+          is_options &&
           methods.length > 0 &&
-          request.method === "OPTIONS" &&
           request.headers.has("access-control-request-method");
         const response = asks
           ? new Response(null, { status: 204, headers: preflight })
           : await route(request);
         const { headers } = response;
         headers.append("vary", "Origin");
-        if (known || any) headers.set("access-control-allow-origin", any ? "*" : origin);
-        if ((known || any) && !asks) headers.set("access-control-expose-headers", RESPONSE_HEADERS);
+        if (permitted) headers.set("access-control-allow-origin", any ? "*" : origin);
+        if (permitted && !asks) headers.set("access-control-expose-headers", RESPONSE_HEADERS);
         return response;
       };
     },

@@ -1,4 +1,4 @@
-/** gzip for answers that are made on each request. */
+/** Compresses responses that are made anew for each request. */
 
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
@@ -6,14 +6,14 @@ import { gzip } from "node:zlib";
 /** Matches an `Accept-Encoding` that accepts gzip. */
 export const TAKES_GZIP = /\bgzip\b(?! *; *q=0(\.0*)?(,|$))/i;
 
-/** Smaller bodies, in bytes, are sent as they are. */
+/** Bytes below which a body is sent as it is. */
 const WORTH = 1_000;
 
 export const compressGzip = promisify(gzip);
 
 /**
- * The answer, compressed if the request takes that. Not for one that holds a secret beside something
- * that others choose: its length would tell of it.
+ * The response, compressed if the client accepts gzip. Not for a response with a secret beside text that others
+ * choose: its length would reveal the secret.
  */
 export async function gzipped(request: Request, answer: Response): Promise<Response> {
   const { status, headers } = answer;

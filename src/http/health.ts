@@ -1,23 +1,23 @@
-/** `GET /health`: whether the process and its store can be used (docs/interface.md 5.12.1). */
+/** `GET /health`: whether the process and its store are usable (§5.12.1). */
 
 import { JSON_HEADERS } from "./respond.ts";
 import type { Handler } from "./rest.ts";
 
 interface HealthOptions {
-  /** Reads something of the store; rejects when it cannot be used, or does not answer in time. */
+  /** Reads from the store; rejects when that fails or takes too long. */
   readonly probe: () => Promise<unknown>;
-  /** False while writes fail, or reads meet faults. */
+  /** False while writes fail or reads meet faults. */
   readonly usable: () => boolean;
-  /** What an operator should know, `ok` or not; empty as a rule. */
+  /** What an operator should know, whether the state is `ok` or not; usually empty. */
   readonly problems: () => readonly HealthProblem[];
   readonly version: string;
 }
 
-/** The codes of `problems` (docs/interface.md §5.12.1). */
+/** The codes of `problems` (§5.12.1). */
 export const HEALTH_PROBLEMS = ["other_store", "clock_differs"] as const;
 type HealthProblem = (typeof HEALTH_PROBLEMS)[number];
 
-/** `503` while the store cannot be read or written (docs/interface.md 11.4.3). */
+/** `503` while the store cannot be read or written (§11.4.3). */
 export function createHealth({ probe, usable, problems, version }: HealthOptions): Handler {
   return async () => {
     const readable = await probe().then(

@@ -1,4 +1,4 @@
-/** The `Idempotency-Key` header, as digests of who sent what where (docs/interface.md 8). */
+/** Reads the `Idempotency-Key` header into digests of who sent what where (§8). */
 
 import type { TRPCRequestInfo } from "@trpc/server/http";
 import { canonicalJson } from "../canonical-json.ts";
@@ -15,20 +15,20 @@ interface IdentifiedRequest {
   readonly path: string;
   /** The parameters of the path. */
   readonly params: unknown;
-  /** The body; not read before it is known to be valid (docs/interface.md 1.3.8). */
+  /** The body, read only once it is known to be valid (§1.3.8). */
   readonly body: () => unknown;
 }
 
 const HEADER = "idempotency-key";
 
-/** Why the header is invalid; empty when it is valid or absent. */
+/** Says why the header is invalid; empty when it is valid or absent. */
 export function keyFault({ headers }: Request): Record<string, string> {
   const length = headers.get(HEADER)?.length;
   if (length === undefined || (length > 0 && length <= LIMITS.idempotency_key)) return {};
   return { idempotency_key: `must be 1 to ${LIMITS.idempotency_key} characters` };
 }
 
-/** The digests of the request, the body's made when it is asked for; null without the header or a valid credential. */
+/** Makes the digests of a request, that of its body on demand. Null without the header or a valid credential. */
 export function idempotentRequestOf(
   { headers }: Request,
   sent: IdentifiedRequest,
@@ -37,13 +37,13 @@ export function idempotentRequestOf(
   const { caller, method, path, params, body } = sent;
   const key = headers.get(HEADER);
   if (key === null || !caller) return null;
-  // An account stays the same when its token is replaced between two attempts.
+  // Between two attempts, an account may replace its token.
   const who = caller.kind === "account" ? caller.account_id : caller.credential;
   const id = JSON.stringify([who, method, path, params, key]);
   let digest: string | undefined;
   return {
     id: signer.sign("idempotency key", id),
-    // Read by the procedure, so only after its schema has accepted the body.
+    // The procedure reads it, so only after its schema has accepted the body.
     get body() {
       digest ??= signer.sign("idempotent body", canonicalJson(body()));
       return digest;
@@ -59,8 +59,8 @@ interface TrpcIdempotency {
 }
 
 /**
- * Takes the header of a tRPC mutation into its context. `/trpc/<name>` is a path of its own: what was
- * done there is not known on REST. A batch is refused, as its one answer could not say what of it was
+ * Reads the header of a tRPC mutation into its context. `/trpc/<name>` is a path of its own, so a change made
+ * there is not known on REST. A batch is refused, since its one response could not say which of its calls were
  * done before.
  */
 export async function takeIdempotencyKey(
@@ -77,7 +77,7 @@ export async function takeIdempotencyKey(
   try {
     input = await call.getRawInput();
   } catch {
-    // A body that is not JSON is refused first (docs/interface.md 9.4.1).
+    // A body that is not JSON is refused first (§9.4.1).
     return;
   }
   const batched = { idempotency_key: "is for one call, not for a batch" };
@@ -88,19 +88,12 @@ export async function takeIdempotencyKey(
   }
   const { caller } = ctx;
   const path = `/trpc/${call.path}`;
-  // `wait` changes nothing about what is done; on REST it is not in the body either.
-  const body = () => (isObject(input) ? omit(input, meta?.query ?? []) : input);
+  // Fields such as `wait` do not change what is done, and are not in the body on REST either.
+  const in_body = ([name]: [string, unknown]) => !meta?.query?.includes(name);
+  const body = () => Object.fromEntries(Object.entries(input as object).filter(in_body));
   ctx.idempotent_request = idempotentRequestOf(
     request,
     { caller, method, path, params: {}, body },
     signer,
   );
-}
-
-function omit(value: Record<string, unknown>, names: readonly string[]) {
-  return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,11 +1,11 @@
-/** Addresses of this machine that other machines can use (docs/interface.md §1.7.4). */
+/** Finds the addresses of this machine that other machines can use (§1.7.4). */
 
 import { isIP } from "node:net";
 import type { networkInterfaces } from "node:os";
 
 type Interfaces = ReturnType<typeof networkInterfaces>;
 
-/** Addresses that are shown at most: an interface may have many of IPv6. */
+/** At most so many addresses are shown: an interface may have many of IPv6. */
 const SHOWN = 8;
 
 /** Bridges and tunnels of containers, virtual machines and VPNs, by their usual names. */
@@ -16,8 +16,8 @@ const PRIVATE_IPV4 = /^(10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.)/;
 const LINK_LOCAL = /^(169\.254\.|fe[89ab][0-9a-f]:)/i;
 
 /**
- * IP addresses of the interfaces without loopback and link-local ones, best first: private IPv4 of a
- * network card, then other IPv4 of one, IPv4 of a virtual interface, and IPv6. At most eight.
+ * IP addresses of the interfaces, best first and at most eight: private IPv4 addresses of network cards, then other
+ * IPv4 addresses of network cards, those of virtual interfaces, and IPv6. Without loopback and link-local ones.
  */
 export function lanAddresses(interfaces: Interfaces): string[] {
   const found = Object.entries(interfaces).flatMap(([name, addresses = []]) =>
@@ -25,7 +25,7 @@ export function lanAddresses(interfaces: Interfaces): string[] {
       .filter(({ address, internal }) => !internal && isIP(address) && !LINK_LOCAL.test(address))
       .map(({ address }) => ({ address, rank: rankOf(name, address) })),
   );
-  // The sort is stable: equal ones keep the system's order.
+  // The sort is stable: equal ranks keep the system's order.
   found.sort((a, b) => a.rank - b.rank);
   return found.slice(0, SHOWN).map(({ address }) => address);
 }

@@ -1,4 +1,4 @@
-/** `POST /mcp`: one message of an agent's client, in either era of the protocol (docs/interface.md 12). */
+/** `POST /mcp`: one message of an agent's client, in either era of the protocol (§12). */
 
 import { createMcpHandler, type JSONRPCRequest } from "@modelcontextprotocol/server";
 import type { Usage } from "../auth/authenticate.ts";
@@ -24,25 +24,18 @@ import { parseJson, TOO_DEEP } from "../overload/json-bounds.ts";
 import { toServiceError } from "../rpc/errors.ts";
 import { failWrongKind } from "../rpc/execute.ts";
 import { createSignedTokens, type Signer } from "../signer.ts";
-import {
-  answerStream,
-  hookOptions,
-  STREAM_HEADERS,
-  takesStream,
-  withExactArguments,
-} from "./approve.ts";
+import { answerStream, hookOptions, takesStream, withExactArguments } from "./approve.ts";
 import type { Bodies } from "./body.ts";
-import type { CreateContext, RequestContext } from "./context.ts";
+import type { CreateContext } from "./context.ts";
 import type { RequestScope } from "./request-scope.ts";
-import { json, measured, problem } from "./respond.ts";
+import { API_HEADERS, json, measured, problem, STREAM_HEADERS } from "./respond.ts";
 import { type Handler, logInternal } from "./rest.ts";
-import { API_SECURITY } from "./security.ts";
 
 interface McpOptions {
   readonly tools: Tools;
   readonly createContext: CreateContext;
   readonly bodies: Bodies;
-  /** A `403 forbidden` for a request that does not name this server; null for any other. */
+  /** Gives `403 forbidden` for a request that does not name this server, else null. */
   readonly foreignSource: (request: Request) => ServiceError | null;
   readonly recordClient: (usage: Usage, client: ClientInfo) => Promise<void> | undefined;
   readonly signer: Signer;
@@ -52,7 +45,7 @@ interface McpOptions {
   readonly version: string;
 }
 
-/** The handler of the route; whatever it throws is rendered as a problem, as on REST. */
+/** Makes the handler of the route. What it throws is rendered as a problem, as on REST. */
 export function createMcp(options: McpOptions): Handler {
   const { tools, createContext, bodies, recordClient, clock, ids, log, signer } = options;
   const sessions = createSignedTokens(signer, "mcp-session");
@@ -67,7 +60,7 @@ export function createMcp(options: McpOptions): Handler {
     ({ authInfo }) => servers.create(authInfo!.extra!.call as McpCall),
     { legacy: "reject" },
   );
-  /** Calls of old-era sessions under way here, so that a client can cancel one. */
+  /** Calls under way of sessions of the old era, which their clients can cancel. */
   const running = new Map<string, () => void>();
 
   const exchange = async (call: McpCall, body: JSONRPCRequest, request: Request) => {
@@ -76,7 +69,7 @@ export function createMcp(options: McpOptions): Handler {
     const id = call.modern ? null : cancelId(request, body.id);
     if (id === null) return transport.serve(servers.create(call), body, request);
     const stop = () => void transport.close();
-    // Two requests with one id: only the later one can be cancelled.
+    // Of two requests with one id, only the later one can be cancelled.
     const done = () => running.get(id) === stop && running.delete(id);
     running.set(id, stop);
     try {
@@ -86,20 +79,21 @@ export function createMcp(options: McpOptions): Handler {
     }
   };
 
-  /** The SDK's own handler of the new era, which checks the headers too. */
+  /** Serves a request of the new era by the SDK's own handler, which also checks the headers. */
   const handleBySdk = async (call: McpCall, body: JSONRPCRequest, request: Request) => {
     const response = await modern.fetch(request, {
       authInfo: { token: "", clientId: call.key_id, scopes: [], extra: { call } },
       parsedBody: body,
     });
-    return isJson(response) ? ((await response.json()) as RpcAnswer) : response;
+    const is_json = response.headers.get("content-type")?.startsWith("application/json") === true;
+    return is_json ? ((await response.json()) as RpcAnswer) : response;
   };
 
-  /** The answer in Relay's terms: the SDK's own refusals get a problem, `initialize` a session. */
+  /** Renders an answer: refusals by the SDK get the data of a problem, `initialize` a session. */
   const render = (call: McpCall, answer: RpcAnswer, scope: RequestScope): Response => {
     const { error } = answer;
     if (!error || call.work !== undefined) {
-      // A credential that ended meanwhile is refused as on every surface (docs/interface.md 4.1.5).
+      // A credential that ended meanwhile is refused as on every surface (§4.1.5).
       if (call.error?.code === "unauthorized")
         return problem(call.error, scope.charges.quota()?.headers);
       const response = json(answer, 200, scope);
@@ -110,15 +104,16 @@ export function createMcp(options: McpOptions): Handler {
       }
       return response;
     }
-    // So the SDK answers parameters that its own schemas refuse.
+    // The SDK answers so to parameters that its own schemas refuse.
     const code = error.code === RPC.internal ? RPC.invalid_params : error.code;
     call.error = refusal(code);
     // To a client of the old era a 404 means that its session is gone.
     const status = !call.modern ? 200 : code === RPC.method_not_found ? 404 : 400;
-    return refused(status, answer.id, rpcError(code, call.error, error.data), scope);
+    const shown = rpcError(code, call.error, error.data);
+    return json({ jsonrpc: "2.0", id: answer.id, error: shown }, status, scope);
   };
 
-  /** The call's own stream, so that its client knows at once that it is at work (docs/interface.md §12.6.4). */
+  /** Answers a call by a stream, so that its client knows at once that the call is under way (§12.6.4). */
   const serveStream = (call: McpCall, body: JSONRPCRequest, scope: RequestScope) => {
     scope.waits();
     const messageOf = (given: RpcAnswer | Response | null) => {
@@ -134,7 +129,7 @@ export function createMcp(options: McpOptions): Handler {
       return null;
     });
     const stream = answerStream({ answer, clock });
-    const headers = { ...STREAM_HEADERS, ...headersOf(scope) };
+    const headers = { ...STREAM_HEADERS, ...scope.charges.quota()?.headers };
     return { response: new Response(stream, { headers }), ended: answer };
   };
 
@@ -145,10 +140,10 @@ export function createMcp(options: McpOptions): Handler {
     scope: RequestScope,
   ) => {
     const answer = await (message.checked ? exchange : handleBySdk)(call, body, scope.request);
-    // The client left, or cancelled: an empty 202 ends the exchange without an error.
+    // The client left or cancelled: an empty 202 ends the exchange without an error.
     if (answer === null) return new Response(null, { status: 202, headers: headersOf(scope) });
     if (!(answer instanceof Response)) return render(call, answer, scope);
-    // The SDK took it for a notification, so it is no request.
+    // The SDK took it for a notification, so it is not a valid request.
     if (answer.status === 202) {
       const error = { code: RPC.invalid_request, message: "" };
       return render(call, { id: body.id, error }, scope);
@@ -157,7 +152,7 @@ export function createMcp(options: McpOptions): Handler {
     return measured(answer, scope);
   };
 
-  /** Parses a body as a key's message; the text may be a refusal instead. */
+  /** Parses a body as a message of a key. `text` is an error when the body could not be read. */
   const read = (text: string | ServiceError | null, headers: Headers, key_id: string) => {
     try {
       if (typeof text !== "string") throw text;
@@ -189,14 +184,15 @@ export function createMcp(options: McpOptions): Handler {
     const { kind, client } = message;
     const enter = (action: string, error: ServiceError | null) =>
       scope.ended({ action, host: ctx.host, error }, { client });
-    const recorded = recordAll(ctx, client);
+    const { usage } = ctx;
+    const recorded = Promise.all([ctx.recorded, usage && client && recordClient(usage, client)]);
     let hook: HookOptions | null = null;
     try {
       scope.charges.charge();
       if (kind === "request") hook = hookOptions(request, message);
     } catch (refusing) {
       await recorded;
-      // A notification has no entry even then (docs/interface.md 15.1.2).
+      // A notification is never logged (§15.1.2).
       if (kind !== "notification") enter(servers.actionOf(message), toServiceError(refusing));
       throw refusing;
     }
@@ -206,7 +202,7 @@ export function createMcp(options: McpOptions): Handler {
       await recorded;
       enter(REFUSED, error);
       const answer = rpcError(message.rpc_code, error, message.data);
-      return refused(message.status, idOf(body), answer, scope);
+      return json({ jsonrpc: "2.0", id: idOf(body), error: answer }, message.status, scope);
     }
     if (kind === "notification") {
       if (message.method === "notifications/cancelled") {
@@ -215,7 +211,7 @@ export function createMcp(options: McpOptions): Handler {
       await recorded;
       return new Response(null, { status: 202, headers: headersOf(scope) });
     }
-    // The request is charged above, and logged below under its MCP name.
+    // The request is charged above and logged below, under its MCP name.
     const charges = { ...scope.charges, charge() {} };
     const part = { ...scope, charges, ended() {} };
     const call: McpCall = {
@@ -235,7 +231,7 @@ export function createMcp(options: McpOptions): Handler {
         };
     const settled = () => {
       if (call.only_waited) return;
-      // At 400 the SDK checked no more than the message's form.
+      // At 400 the SDK checked only the form of the message.
       enter(response.status === 400 ? REFUSED : servers.actionOf(call), call.error);
     };
     // A streamed answer ends after this.
@@ -244,7 +240,7 @@ export function createMcp(options: McpOptions): Handler {
     return response;
   };
 
-  /** Logs the refusal, so that the person sees why their agent fails: likely a wrong address. */
+  /** Logs the refusal, so that the person sees why their agent fails. The address is probably wrong. */
   async function refuseSource(error: ServiceError, scope: RequestScope): Promise<never> {
     const ctx = await createContext(scope, null, false).catch(() => null);
     if (ctx?.caller?.kind === "key") {
@@ -253,23 +249,12 @@ export function createMcp(options: McpOptions): Handler {
     }
     throw error;
   }
-
-  function recordAll({ recorded, usage }: RequestContext, client: ClientInfo | null) {
-    const client_recorded = usage && client ? recordClient(usage, client) : undefined;
-    return recorded && client_recorded
-      ? Promise.all([recorded, client_recorded])
-      : (recorded ?? client_recorded);
-  }
 }
 
-/** Identifies a request of a session for a later cancel notification; null without a session. */
+/** Identifies a request of a session, so that a notification can cancel it; null without a session. */
 function cancelId({ headers }: Request, request_id: unknown): string | null {
   const session = headers.get("mcp-session-id");
   return session && JSON.stringify([session, request_id]);
-}
-
-function isJson({ headers }: Response): boolean {
-  return headers.get("content-type")?.startsWith("application/json") ?? false;
 }
 
 /** The id of a refused request, or null if it is unreadable or too long to repeat. */
@@ -280,10 +265,5 @@ function idOf(body: unknown): unknown {
 }
 
 function headersOf(scope: RequestScope): Record<string, string> {
-  return { "cache-control": "no-store", ...API_SECURITY, ...scope.charges.quota()?.headers };
-}
-
-/** The JSON-RPC error for a message that no handler saw. */
-function refused(status: number, id: unknown, error: object, scope: RequestScope): Response {
-  return json({ jsonrpc: "2.0", id, error }, status, scope);
+  return { ...API_HEADERS, ...scope.charges.quota()?.headers };
 }

@@ -1,18 +1,18 @@
-/** Query parameters: text, decoded by the kind of the field's schema, never coerced. */
+/** Reads query parameters: text is decoded by the kind of the schema, never coerced. */
 
 import { z } from "zod";
 
 /** Decodes the values of one query field. */
 export interface Decoder {
-  /** Decodes text to the native value; other text stays as it is, and the schema refuses it. */
+  /** Decodes text to the native value. Other text stays as it is, and the schema refuses it. */
   readonly decode: (text: string) => unknown;
-  /** True: a list, whose parameter may be repeated; its values are joined (docs/interface.md 1.5.1). */
+  /** True for a list, whose parameter may be repeated; the values are joined (§1.5.1). */
   readonly repeats: boolean;
 }
 
 const one = (decode: Decoder["decode"]): Decoder => ({ decode, repeats: false });
 
-/** The decoder for a query field: decimal integer, `true`/`false`, comma list, or plain text. */
+/** The decoder of a query field: decimal integer, `true` or `false`, list with commas, or plain text. */
 export function decoderOf(schema: z.ZodType): Decoder {
   let inner: z.core.$ZodType = schema;
   while (
@@ -33,7 +33,7 @@ export function decoderOf(schema: z.ZodType): Decoder {
   throw new Error("a query field must be a string, an integer, a boolean or a list");
 }
 
-/** Copies known parameters into `data`; a repeated one that is no list goes into `rejected`. */
+/** Copies known parameters into `data`. One that is repeated and not a list goes into `rejected`. */
 export function readQuery(
   url: string,
   decoders: ReadonlyMap<string, Decoder>,

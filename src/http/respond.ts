@@ -1,4 +1,4 @@
-/** Responses that every surface shares. */
+/** Makes the responses that all surfaces share. */
 
 import { type ServiceError, toProblem } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
@@ -7,16 +7,19 @@ import type { AnswerBody } from "../overload/unsent-answers.ts";
 import type { RequestScope } from "./request-scope.ts";
 import { API_SECURITY } from "./security.ts";
 
-const EMPTY_HEADERS = { "cache-control": "no-store", ...API_SECURITY };
-/** Headers of every JSON body; no cache may store it. */
-export const JSON_HEADERS = { "content-type": "application/json", ...EMPTY_HEADERS };
+/** Headers of every response of the interface; no cache may store one. */
+export const API_HEADERS = { "cache-control": "no-store", ...API_SECURITY };
+export const JSON_HEADERS = { "content-type": "application/json", ...API_HEADERS };
+export const STREAM_HEADERS = {
+  "content-type": "text/event-stream",
+  // Without it, a buffering proxy holds events back.
+  "x-accel-buffering": "no",
+  ...API_HEADERS,
+};
 
-/**
- * Headers of success for each state of a limit, made once: a response copies them quickly. They depend
- * on that state alone, so servers of one process may share them.
- */
+/** Headers of success by the state of a limit, made once for each, since a response copies `Headers` quickly. */
 const made = new WeakMap<Quota, { readonly json: Headers; readonly empty: Headers }>();
-const UNLIMITED = { json: new Headers(JSON_HEADERS), empty: new Headers(EMPTY_HEADERS) };
+const UNLIMITED = { json: new Headers(JSON_HEADERS), empty: new Headers(API_HEADERS) };
 
 function headersOf(quota: Quota | null) {
   if (!quota) return UNLIMITED;
@@ -24,24 +27,24 @@ function headersOf(quota: Quota | null) {
   if (!found) {
     found = {
       json: new Headers({ ...JSON_HEADERS, ...quota.headers }),
-      empty: new Headers({ ...EMPTY_HEADERS, ...quota.headers }),
+      empty: new Headers({ ...API_HEADERS, ...quota.headers }),
     };
     made.set(quota, found);
   }
   return found;
 }
 
-/** A text of at most this many UTF-16 units is never a large answer. */
+/** Text of at most so many UTF-16 units is never a large answer. */
 const SMALL_UNITS = Math.floor(LIMITS.answer_free_bytes / 3);
 
 interface AnswerOptions {
-  /** True: the request changed nothing, so a large answer may still be refused. */
+  /** True: the request changed nothing, so its answer may still be refused. */
   readonly refusable?: boolean;
 }
 
 /**
- * A JSON body, never to be stored by a cache. A large one is charged for, and counted until it was
- * sent. A refusable one is `429 rate_limited` while its caller leaves too many unread.
+ * Makes a JSON response. A large one is charged for, and counted until it is sent. A refusable one throws
+ * `429 rate_limited` while the caller leaves too many large answers unread.
  */
 export function json(
   value: unknown,
@@ -57,13 +60,13 @@ export function json(
   return new Response(body, { status, headers: headersOf(scope.charges.quota()).json });
 }
 
-/** Charges for a text that may be large, and gives its body. */
+/** Makes a body of text, and charges for it if it is large. */
 function large(text: string, scope: RequestScope, refusable: boolean): AnswerBody {
   if (Buffer.byteLength(text) <= LIMITS.answer_free_bytes) return text;
   return scope.answer.large(Buffer.from(text), refusable);
 }
 
-/** A library's answer, charged and counted like our own; a streamed one by chunk. */
+/** Charges and counts a response that a library made, as {@link json} does; a stream by its chunks. */
 export async function measured(response: Response, scope: RequestScope): Promise<Response> {
   const { status, headers, body } = response;
   const type = headers.get("content-type") ?? "";
@@ -79,7 +82,7 @@ export function noContent(quota: Quota | null): Response {
   return new Response(null, { status: 204, headers: headersOf(quota).empty });
 }
 
-/** Headers that belong to an error on every surface. */
+/** Headers that an error has on every surface. */
 export function errorHeaders(error: ServiceError): Record<string, string> {
   return {
     ...(error.status === 401 && { "www-authenticate": error.challenge ?? "Bearer" }),
@@ -88,12 +91,12 @@ export function errorHeaders(error: ServiceError): Record<string, string> {
   };
 }
 
-/** `application/problem+json` (RFC 9457). */
+/** Makes an `application/problem+json` response (RFC 9457). */
 export function problem(error: ServiceError, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(toProblem(error)), {
     status: error.status,
     headers: {
-      ...EMPTY_HEADERS,
+      ...API_HEADERS,
       "content-type": "application/problem+json",
       ...errorHeaders(error),
       ...headers,

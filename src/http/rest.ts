@@ -1,13 +1,13 @@
-/** The Bun adapter of trpc-to-openapi: binds each procedure to its route, once, at start. */
+/** REST: binds each procedure to its route, once at the start. */
 
 import { getPathParameters } from "trpc-to-openapi";
 import type { z } from "zod";
 import type { Context } from "../../routers/context.ts";
 import type { Clock } from "../clock.ts";
-import { ClientGone, type FieldReasons, fail, ServiceError, UNKNOWN_FIELD } from "../errors.ts";
+import { type FieldReasons, fail, ServiceError, UNKNOWN_FIELD } from "../errors.ts";
 import { describeError, type Log } from "../log.ts";
 import { cutMembers, parseJson, TOO_DEEP, TOO_DEEP_REASON } from "../overload/json-bounds.ts";
-import { toServiceError } from "../rpc/errors.ts";
+import { isGone, toServiceError } from "../rpc/errors.ts";
 import { execute } from "../rpc/execute.ts";
 import type { Procedures } from "../rpc/trpc-internals.ts";
 import type { Signer } from "../signer.ts";
@@ -22,7 +22,7 @@ import { json, noContent, problem } from "./respond.ts";
 /** One method of a path. */
 export type Handler = (request: Bun.BunRequest, scope: RequestScope) => Promise<Response>;
 
-/** A Bun route: every method of one path. */
+/** A Bun route, for every method of one path. */
 export type Route<R extends Request = Bun.BunRequest> = (request: R) => Promise<Response>;
 
 interface RestOptions {
@@ -38,11 +38,11 @@ interface RestOptions {
   readonly extra: Readonly<Record<string, Readonly<Record<string, Handler>>>>;
 }
 
-/** Routes for `Bun.serve`, path parameters as `:name`. */
+/** Makes the routes of `Bun.serve`, with path parameters as `:name`. */
 export function createRestRoutes(options: RestOptions): Record<string, Route> {
   const { procedures, createContext, bodies, signer, extra } = options;
   const paths = new Map<string, Map<string, Handler>>();
-  /** Paths that take a ticket with some method. */
+  /** Paths that accept a ticket with some method. */
   const ticket_paths = new Set<string>();
   const add = (path: string, method: string, handle: Handler) => {
     const methods = paths.get(path) ?? new Map<string, Handler>();
@@ -69,7 +69,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
     const { shape } = procedure.input as z.ZodObject;
     const in_path = getPathParameters(path) as string[];
     const rest = Object.keys(shape).filter((field) => !in_path.includes(field));
-    // A DELETE has a body if its path and query do not hold all its fields; otherwise none is read.
+    // A DELETE has a body only if its path and query do not hold all its fields.
     const of_body = rest.filter((field) => !query?.includes(field));
     const has_body = method !== "GET" && (method !== "DELETE" || of_body.length > 0);
     const in_query = new Set(has_body ? (query ?? []) : rest);
@@ -78,9 +78,9 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
     );
     const call = execute(procedure);
     const open = access === "none" ? openLimits(limit) : undefined;
-    // A read that takes items out of an inbox must not lose them by a refused answer.
+    // A read that takes items out of an inbox must not lose them to a refused answer.
     const refusable = method === "GET" && consumes !== true;
-    // A page takes long compared with a round trip.
+    // A page takes long compared with the round trip of a look-up.
     const may_recall = method === "GET" && access !== "none" && pages !== true;
 
     const handle: Handler = async (request, scope) => {
@@ -114,7 +114,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
       }
 
       const faults: FieldReasons | null = Object.keys(rejected).length > 0 ? rejected : null;
-      // A wait begins once its credential is known to be valid.
+      // A wait begins only with a credential that is known to be valid.
       const recall = may_recall && !(data as { readonly wait?: unknown }).wait;
       const ctx = await createContext(scope, faults, access === "none", recall);
       ctx.accepts_tickets = true;
@@ -146,7 +146,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
   );
 }
 
-/** Finds the method's handler and renders whatever it throws. */
+/** Makes the route of a path: finds the handler of the method, and renders what it throws. */
 function dispatch(
   path: string,
   methods: ReadonlyMap<string, Handler>,
@@ -179,7 +179,7 @@ function dispatch(
   return cors.wrap(path, allowed, route, { tickets });
 }
 
-/** Renders an error as a response; an unexpected one is logged, without its message. */
+/** Renders an error as a response. An unexpected one is logged without its message, which may hold content. */
 export function renderError(
   thrown: unknown,
   log: Log,
@@ -187,13 +187,12 @@ export function renderError(
   headers: Record<string, string> = {},
 ): Response {
   const error = toServiceError(thrown);
-  // No client is left to read it.
-  if (rootCause(error) instanceof ClientGone) return new Response(null, { status: 499 });
+  if (isGone(error)) return new Response(null, { status: 499 });
   if (error.code === "internal") logInternal(error, log, route);
   return problem(error, headers);
 }
 
-/** Renders what a request threw; a refusal without a valid credential is charged to its address. */
+/** Renders what a request threw. A refusal without a valid credential is charged to its address. */
 export async function refuse(
   thrown: unknown,
   scope: RequestScope,
@@ -210,12 +209,12 @@ export function logInternal(error: ServiceError, log: Log, route: string): void 
   log.error("internal error", { route, ...describeError(rootCause(error)) });
 }
 
-/** The error itself, out of the wrappers that tRPC puts around it. */
+/** The error within the wrappers that tRPC puts around it. */
 function rootCause(error: unknown): unknown {
   return error instanceof Error && error.cause !== undefined ? rootCause(error.cause) : error;
 }
 
-/** The value of a JSON body, or `TOO_DEEP`. Throws `400 invalid_json`. */
+/** Parses a JSON body; gives `TOO_DEEP` for one that nests too deep. Throws `400 invalid_json`. */
 function parseBody(text: string): unknown {
   try {
     return parseJson(text);

@@ -1,12 +1,12 @@
-/** Security headers: they keep a browser from using an answer as anything else. */
+/** Security headers, which restrict what a browser does with a response (§1.2.10). */
 
 import { isIP } from "node:net";
 import type { Tls } from "./tls.ts";
 
-/** For every answer except pages: opened by itself, it shows and runs nothing. */
+/** For every response except pages: opened by itself, it shows and runs nothing. */
 export const API_SECURITY = {
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
-  // Compatible with CORS_ORIGINS: it forbids embedding without CORS only.
+  // Forbids embedding without CORS only, so it is compatible with CORS_ORIGINS.
   "cross-origin-resource-policy": "same-origin",
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff",
@@ -15,7 +15,7 @@ export const API_SECURITY = {
 /** Browser features that no page uses. */
 const FEATURES_OFF = ["camera", "display-capture", "geolocation", "microphone", "payment", "usb"];
 
-/** Headers of a page with this content security policy. */
+/** Headers of a page with this Content-Security-Policy. */
 const pageSecurity = (policy: string) => ({
   ...API_SECURITY,
   "content-security-policy": policy,
@@ -25,15 +25,12 @@ const pageSecurity = (policy: string) => ({
 
 const NOTHING_ELSE = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** For the web pages: they load from their own server only, and have no inline script. */
+/** For the web pages, which load from their own server only and have no inline script. */
 export const PAGE_SECURITY = pageSecurity(
   `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; font-src 'self'; manifest-src 'self'; worker-src 'self'; ${NOTHING_ELSE}`,
 );
 
-/**
- * For the service worker, which fetches what it caches and shows notifications with a picture; the page's
- * policy does not apply to it.
- */
+/** For the service worker, to which the page's policy does not apply. It fetches files and shows pictures. */
 export const WORKER_SECURITY = {
   ...API_SECURITY,
   "content-security-policy":
@@ -45,21 +42,20 @@ export const DOCS_SECURITY = pageSecurity(
   `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; ${NOTHING_ELSE}`,
 );
 
-/** Of `/problems/<code>`, which has no script. */
+/** For `/problems/<code>`, which has no script. */
 export const PROBLEM_SECURITY = pageSecurity(
   `default-src 'none'; style-src 'self'; img-src 'self' data:; ${NOTHING_ELSE}`,
 );
 
-/** Seconds for which a browser uses https only. */
+/** Seconds for which a browser then uses https only. */
 const HSTS_AGE = 31_536_000;
 
 export const HSTS = ["strict-transport-security", `max-age=${HSTS_AGE}`] as const;
 
 /**
- * Which requests are answered with HSTS, by their headers; null for none (docs/interface.md
- * §1.2.10). A browser applies it to every port of a name for a year, so only the name of an https
- * `PUBLIC_URL` gets it, never one that other servers of a machine share, and never with a
- * certificate that it could not rely on.
+ * Decides by its headers whether a request is answered with HSTS (§1.2.10); null: none is. A browser applies HSTS to
+ * every port of a name for a year. So only the name of an https `PUBLIC_URL` gets it, never a name that other servers
+ * of a machine share, and never with a certificate that browsers do not trust.
  */
 export function createHstsRule(
   public_url: string | undefined,
@@ -70,6 +66,6 @@ export function createHstsRule(
   // An IPv6 address has no dot.
   const shared = !name.includes(".") || isIP(name) !== 0 || /\.local(host)?$/.test(name);
   if (protocol !== "https:" || shared || tls?.self_signed) return null;
-  // Without TLS here, a proxy serves that name, and it may have replaced the Host.
+  // Without TLS here, a proxy serves the name, and it may have replaced the Host.
   return tls ? (headers) => headers.get("host") === host : () => true;
 }

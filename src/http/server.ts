@@ -1,4 +1,4 @@
-/** `Bun.serve`: binds every surface to one port. */
+/** Binds every surface to one port of `Bun.serve`. */
 
 import { ClientGone, fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
@@ -6,10 +6,10 @@ import type { Log } from "../log.ts";
 import type { RequestMetrics } from "../observability/request-metrics.ts";
 import { createTurns } from "../overload/turns.ts";
 import type { Cors } from "./cors.ts";
-import type { FormCheck } from "./request-form.ts";
 import type { OpenRequestScope, RequestScope } from "./request-scope.ts";
 import { type Route, refuse, renderError } from "./rest.ts";
 import { HSTS } from "./security.ts";
+import type { SourceCheck } from "./source.ts";
 import type { Tls } from "./tls.ts";
 
 /** Requests that one turn of the event loop handles; the rest wait for the next one. */
@@ -17,36 +17,36 @@ export const PER_TURN = 128;
 
 interface ServerOptions {
   readonly hostname: string;
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
   readonly routes: Readonly<Record<string, Route>>;
-  /** Gets the path with its query as well, since the host of `request.url` may be invalid. */
+  /** Gets the path with its query, since the host of `request.url` may be invalid. */
   readonly trpc: (scope: RequestScope, path: string) => Promise<Response>;
-  /** Names of the procedures at `/trpc`: each is a route of its own in the metrics. */
+  /** Names of the procedures at `/trpc`, each of which is a route of its own in the metrics. */
   readonly procedures: readonly string[];
-  /** The same for the admin's procedures; null while there is no admin. */
+  /** Handles `/admin/trpc`; null without an admin. */
   readonly adminTrpc: ServerOptions["trpc"] | null;
   readonly meter: RequestMetrics;
   readonly openScope: OpenRequestScope;
   readonly cors: Cors;
-  readonly checkForm: FormCheck;
-  /** Serves https; null serves http. */
+  readonly checkForm: SourceCheck["formFault"];
+  /** Null serves http. */
   readonly tls: Tls | null;
-  /** Whether a request is answered with HSTS, by its headers; null: none is. */
+  /** Decides by its headers whether a request is answered with HSTS; null: none is. */
   readonly sendsHsts: ((headers: Headers) => boolean) | null;
   readonly log: Log;
 }
 
 /**
- * Seconds without a byte until a connection is closed: longer than the longest wait and than the
- * silence between two pings, short enough to get rid of a reader that stalls.
+ * Seconds without a byte until a connection is closed: longer than the longest wait and the silence between two
+ * pings, and short enough to get rid of a reader that stalls.
  */
 const IDLE_TIMEOUT = LIMITS.wait_max + 10;
 
-/** Label of every unknown path, since a client may send any. */
+/** The label of unknown paths in the metrics. */
 const NO_ROUTE = "unknown";
 
-/** Listens; throws when the address is taken. */
+/** Listens. Throws when the address is taken. */
 export function startServer(options: ServerOptions) {
   const { hostname, port, routes, trpc, adminTrpc, openScope, cors, meter, tls, log } = options;
   /**
@@ -54,7 +54,7 @@ export function startServer(options: ServerOptions) {
    * packet can hold thousands. A pipelining connection is closed when one of them must wait (§1.2.9).
    */
   const turn = createTurns(PER_TURN);
-  /** Wraps a route in the check of the request's form. */
+  /** Wraps a route in the checks that come before everything else. */
   const secure = <R extends Request>(path: string, route: Route<R>): Route<R> => {
     const handle: Route<R> = (request) => {
       const fault = options.checkForm(request, path);
@@ -85,7 +85,7 @@ export function startServer(options: ServerOptions) {
   const calls = new Map(
     options.procedures.map((name) => [name, meter.wrap(`/trpc/${name}`, call)]),
   );
-  // Batches, and names that no procedure has.
+  // Batches and unknown names.
   const other_calls = meter.wrap("/trpc", call);
   const unknown = async () => fail("unknown_path");
   const elsewhere = meter.wrap(NO_ROUTE, answer("/", [], unknown));
@@ -98,10 +98,10 @@ export function startServer(options: ServerOptions) {
     port,
     ...(tls && { tls: { cert: tls.cert, key: tls.key } }),
     idleTimeout: IDLE_TIMEOUT,
-    // Bun's own 413 has no body, so our limit is checked before a body is read.
+    // Bun's own 413 has no body, so Relay checks its limit before it reads a body.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     development: false,
-    // Bun would otherwise let a second server take the same port and share its requests.
+    // Otherwise Bun lets a second server listen on the same port and share its requests.
     reusePort: false,
     routes: Object.fromEntries(
       Object.entries(routes).map(([path, route]) => [
@@ -131,7 +131,7 @@ function withHsts<R extends Request>(
   };
 }
 
-/** Path and query of a URL, whose host may be invalid. */
+/** The path and query of a URL, whose host may be invalid. */
 function pathOf(url: string): string {
   const start = url.indexOf("/", url.indexOf("://") + 3);
   return start < 0 ? "/" : url.slice(start);

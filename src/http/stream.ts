@@ -1,4 +1,4 @@
-/** `GET /v1/events`: the account's changes as server-sent events (docs/interface.md 7). */
+/** `GET /v1/events`: the account's changes as server-sent events (§7). */
 
 import type { Auth, Usage } from "../auth/authenticate.ts";
 import type { Cancel, Clock } from "../clock.ts";
@@ -9,14 +9,14 @@ import type { Caller } from "../model/caller.ts";
 import { isStreamed, type StoredEvent, type StreamData, type StreamEvent } from "../model/event.ts";
 import { failWrongKind } from "../rpc/execute.ts";
 import type { RequestScope } from "./request-scope.ts";
-import { API_SECURITY } from "./security.ts";
+import { STREAM_HEADERS } from "./respond.ts";
 
-/** The record of open streams, in all processes together. */
+/** Records the open streams of all processes. */
 interface OpenPages {
   /** A stream of the account opened. */
   opened(account_id: string): void;
   closed(account_id: string): void;
-  /** A new question was written to one. */
+  /** A new question was written to a stream. */
   wrote(question_id: string): void;
 }
 
@@ -25,28 +25,17 @@ interface StreamOptions {
   readonly feed: Feed;
   readonly pages: OpenPages;
   readonly clock: Clock;
-  /** Records that a sign-in is in use, at most once a minute (docs/interface.md 2.9.2). */
+  /** Records that a sign-in is in use, at most once a minute (§2.9.2). */
   readonly recordUse: (request: Request, usage: Usage) => void;
 }
-
-const HEADERS = {
-  "content-type": "text/event-stream",
-  "cache-control": "no-store",
-  // Without it, a buffering proxy holds events back.
-  "x-accel-buffering": "no",
-  ...API_SECURITY,
-};
 
 const encoder = new TextEncoder();
 const PING = encoder.encode(": ping\n\n");
 
-interface Stream {
-  end(): void;
-}
-
 export function createStreams({ auth, feed, pages, clock, recordUse }: StreamOptions) {
-  const open = new Map<string, Set<Stream>>();
-  /** The last event's frame: streams of one account share its bytes. */
+  /** The functions that end the open streams, by account. */
+  const open = new Map<string, Set<() => void>>();
+  /** The frame of the last event, whose bytes all streams of an account share. */
   let encoded: { seq: number; bytes: Uint8Array } | undefined;
   let closed = false;
 
@@ -63,9 +52,9 @@ export function createStreams({ auth, feed, pages, clock, recordUse }: StreamOpt
     signal: AbortSignal,
     noteUse: () => void,
     hurry: () => void,
-  ): Stream => {
+  ): (() => void) => {
     const { account_id } = caller;
-    /** When something was sent last, and the use was noted last, by the monotonic clock. */
+    /** When something was last sent, and when use was last recorded, by {@link Clock.elapsed}. */
     let last_at = clock.elapsed();
     let noted_at = last_at;
     let ended = false;
@@ -77,7 +66,7 @@ export function createStreams({ auth, feed, pages, clock, recordUse }: StreamOpt
       ended = true;
       for (const cancel of [unsubscribe, unlose, cancel_ping, cancel_check]) cancel?.();
       const streams = open.get(account_id);
-      streams?.delete(stream);
+      streams?.delete(end);
       pages.closed(account_id);
       if (streams?.size === 0) open.delete(account_id);
       signal.removeEventListener("abort", end);
@@ -102,7 +91,7 @@ export function createStreams({ auth, feed, pages, clock, recordUse }: StreamOpt
       else if (free <= 0) cancel_check ??= clock.after(LIMITS.stream_catch_up, check);
     };
 
-    /** For a reader that is too slow: drops the connection soon, with whatever is unsent. */
+    /** Soon drops the connection of a reader that is too slow, with whatever is unsent. */
     const cut = () => {
       hurry();
       end();
@@ -131,7 +120,7 @@ export function createStreams({ auth, feed, pages, clock, recordUse }: StreamOpt
         void auth.assertLive(caller).catch(end);
         return;
       }
-      // What a newer version added is not for clients of this one.
+      // Events that a newer version added are not for clients of this one.
       if (name === "approval.decided" || !isStreamed(name)) return;
       // Events between processes do not go to clients; a new event does not compile here until it is handled.
       name satisfies StreamEvent["name"];
@@ -140,11 +129,10 @@ export function createStreams({ auth, feed, pages, clock, recordUse }: StreamOpt
       if (event.name === "account.deleted") end();
     });
     const unlose = feed.onLost(end);
-    const stream: Stream = { end };
     const streams = open.get(account_id) ?? new Set();
-    open.set(account_id, streams.add(stream));
+    open.set(account_id, streams.add(end));
     pages.opened(account_id);
-    if (streams.size > LIMITS.streams) streams.values().next().value!.end();
+    if (streams.size > LIMITS.streams) streams.values().next().value!();
     signal.addEventListener("abort", end);
 
     const data: StreamData["ready"] = { account_id };
@@ -152,24 +140,24 @@ export function createStreams({ auth, feed, pages, clock, recordUse }: StreamOpt
     armPing(LIMITS.ping_after);
     // The listener above never fires for an abort that came first.
     if (signal.aborted) end();
-    return stream;
+    return end;
   };
 
   return {
-    /** `hurry` makes the server drop the connection shortly, even if its reader takes nothing. */
+    /** Opens a stream. `hurry` makes the server drop the connection soon, even if its reader reads nothing. */
     async open(scope: RequestScope, hurry: () => void): Promise<Response> {
       const { request } = scope;
       const { caller, usage } = (await scope.credential.authenticate()) ?? fail("unauthorized");
       scope.charges.charge();
-      const headers = { ...HEADERS, ...scope.charges.quota()?.headers };
+      const headers = { ...STREAM_HEADERS, ...scope.charges.quota()?.headers };
       if (caller.kind !== "account") failWrongKind(caller, "account");
       if (request.method === "HEAD") return new Response(null, { headers });
       let unsure = false;
       const cancel = feed.onAccount(caller.account_id, ({ name }) => {
         unsure ||= name === "account.deleted" || name === "token.replaced";
       });
-      // What was committed before `ready` is not sent after it; nor does a stream start with a
-      // credential whose end was delivered between its check and here.
+      // Events committed before `ready` are not sent after it. A stream does not start with a credential whose
+      // end was delivered between its check and here.
       const catchUp = async () => {
         await feed.caughtUp();
         do {
@@ -184,13 +172,13 @@ export function createStreams({ auth, feed, pages, clock, recordUse }: StreamOpt
       };
       noteUse();
 
-      let stream: Stream | undefined;
+      let end: (() => void) | undefined;
       const body = new ReadableStream<Uint8Array>(
         {
           start(controller) {
-            stream = start(caller, controller, request.signal, noteUse, hurry);
+            end = start(caller, controller, request.signal, noteUse, hurry);
           },
-          cancel: () => stream?.end(),
+          cancel: () => end?.(),
         },
         { highWaterMark: LIMITS.stream_queue_bytes, size: (chunk) => chunk?.byteLength ?? 0 },
       );
@@ -200,13 +188,13 @@ export function createStreams({ auth, feed, pages, clock, recordUse }: StreamOpt
     /** Accounts that have streams open now. */
     accounts: (): number => open.size,
 
-    /** Streams open now, over all accounts. */
+    /** Streams open now. */
     count: (): number => [...open.values()].reduce((sum, streams) => sum + streams.size, 0),
 
-    /** Ends every stream; later ones are refused. */
+    /** Ends every stream, and refuses later ones. */
     close(): void {
       closed = true;
-      for (const streams of [...open.values()]) for (const stream of [...streams]) stream.end();
+      for (const streams of [...open.values()]) for (const end of [...streams]) end();
     },
   };
 }

@@ -1,11 +1,11 @@
-/** `/trpc` and `/admin/trpc`: procedures for typed clients (docs/interface.md 13). */
+/** `/trpc` and `/admin/trpc`: procedures for typed clients (§13). */
 
 import type { AnyTRPCRouter } from "@trpc/server";
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import type { AdminContext } from "../../routers/admin.ts";
 import { invalidFields, ServiceError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
-import { describeError, type Log } from "../log.ts";
+import type { Log } from "../log.ts";
 import { createBatchBudget } from "../overload/batch-budget.ts";
 import { nestingOf, TOO_DEEP_REASON } from "../overload/json-bounds.ts";
 import { createTurns } from "../overload/turns.ts";
@@ -16,22 +16,21 @@ import { type Bodies, checkDeclaredSize, openLimits } from "./body.ts";
 import type { RequestContext } from "./context.ts";
 import { takeIdempotencyKey } from "./idempotency.ts";
 import type { RequestScope } from "./request-scope.ts";
-import { errorHeaders, measured } from "./respond.ts";
-import { API_SECURITY } from "./security.ts";
+import { API_HEADERS, errorHeaders, measured } from "./respond.ts";
+import { logInternal } from "./rest.ts";
 
 interface TrpcOptions {
-  /** The path that the names of procedures follow. */
+  /** The path before the names of procedures. */
   readonly endpoint: "/trpc" | "/admin/trpc";
   readonly router: AnyTRPCRouter;
-  /** The context of the router's procedures. */
   readonly createContext: (scope: RequestScope) => Promise<RequestContext | AdminContext>;
   readonly bodies: Bodies;
-  /** Signs digests of an `Idempotency-Key`; null where no procedure accepts one. */
+  /** Signs the digests of an `Idempotency-Key`; null where no procedure accepts one. */
   readonly signer: Signer | null;
   readonly log: Log;
 }
 
-/** Handles every request under the endpoint, at most 20 calls in one batch. */
+/** Handles every request under the endpoint. */
 export function createTrpcHandler(options: TrpcOptions) {
   const { endpoint, router, createContext, bodies, signer, log } = options;
   /** One batch begins in each turn of the event loop, since its calls take milliseconds. */
@@ -39,7 +38,7 @@ export function createTrpcHandler(options: TrpcOptions) {
   const procedures = proceduresOf(router);
   const metaOf = (name: string) => procedures.get(name)?.meta;
 
-  /** The body of a mutation as text; null for a query, which has none. */
+  /** Reads the body of a mutation; null for a query. */
   const readBody = async (scope: RequestScope, path: string): Promise<string | null> => {
     if (scope.request.method !== "POST") {
       checkDeclaredSize(scope.request);
@@ -51,20 +50,18 @@ export function createTrpcHandler(options: TrpcOptions) {
     return (await bodies.read(scope, { open })) ?? "{}";
   };
 
-  const isKnown = (name: string) => procedures.has(name);
-
   return async (scope: RequestScope, sent_path: string): Promise<Response> => {
     const { request } = scope;
-    const path = hideUnknown(sent_path, endpoint, isKnown);
+    const path = hideUnknown(sent_path, endpoint, (name) => procedures.has(name));
     const sent = await readBody(scope, path).catch(toServiceError);
     const nesting = nestingOf(typeof sent === "string" ? sent : inputOf(path));
     const too_deep = nesting === "deep";
-    // Input that nests too deep never reaches the parser: a short text gives the same refusal.
+    // Input that nests too deep never reaches the parser: short text gives the same refusal.
     const body = nesting === "shallow" ? sent : too_deep ? "{}" : "{";
     if (namesOf(path, endpoint).length > 1) await turn();
     const headers = new Headers(request.headers);
     headers.set("content-type", "application/json");
-    // Before any call, so that the caller of a refused one is known.
+    // Before any call, so that the caller of a refused call is known.
     const context = await createContext(scope).catch(toServiceError);
     if (too_deep && "rejected" in context) context.rejected = { body: TOO_DEEP_REASON };
     const answer = await fetchRequestHandler({
@@ -77,7 +74,7 @@ export function createTrpcHandler(options: TrpcOptions) {
         signal: request.signal,
         ...(request.method === "POST" && { body: typeof body === "string" ? body : "{}" }),
       }),
-      // A body that could not be read fails here, so that tRPC gives the error its own shape.
+      // A body that could not be read fails here, so that the error gets tRPC's own shape.
       async createContext({ info }) {
         if (body instanceof ServiceError) throw toTrpcError(body);
         if (context instanceof ServiceError) throw toTrpcError(context);
@@ -87,9 +84,9 @@ export function createTrpcHandler(options: TrpcOptions) {
         return context;
       },
       responseMeta({ errors, info }) {
-        const headers: Record<string, string> = { "cache-control": "no-store", ...API_SECURITY };
+        const headers: Record<string, string> = { ...API_HEADERS };
         for (const error of errors) Object.assign(headers, errorHeaders(toServiceError(error)));
-        // Without `info` the request itself was refused, and its calls have no status.
+        // Without `info`, the request was refused as a whole, and its calls have no status.
         const [refusal] = info ? [] : errors;
         if (refusal) headers["content-type"] = "application/json";
         return { headers, ...(refusal && { status: toServiceError(refusal).status }) };
@@ -98,18 +95,12 @@ export function createTrpcHandler(options: TrpcOptions) {
         const whole = name === undefined && toServiceError(error).code === "invalid_fields";
         const refused = whole ? refuseBatch(scope, context) : toServiceError(error);
         const shown = scope.charges.chargeRefusal(refused);
-        // tRPC renders this object, so the only way to change the answer is to change it in place.
+        // tRPC renders this object, so it must be changed in place.
         if (error.cause !== shown) {
           Object.assign(error, toTrpcError(shown));
           error.message = shown.message;
         }
-        const { code, cause } = refused;
-        if (code === "internal") {
-          log.error("internal error", {
-            route: `${endpoint}/${name ?? ""}`,
-            ...describeError(cause),
-          });
-        }
+        if (refused.code === "internal") logInternal(refused, log, `${endpoint}/${name ?? ""}`);
       },
     });
     if ("recorded" in context) await context.recorded;
@@ -124,7 +115,7 @@ export function createTrpcHandler(options: TrpcOptions) {
   };
 }
 
-/** A batch that is refused before any of its calls is one request (§15.1.1). */
+/** Charges and logs a batch that is refused before any of its calls, as one request (§15.1.1). */
 function refuseBatch(
   scope: RequestScope,
   context: RequestContext | AdminContext | ServiceError,
@@ -148,40 +139,31 @@ function namesOf(path: string, endpoint: string): string[] {
   return names.split(",");
 }
 
-/** Stands for a name that no procedure has. */
-const UNKNOWN = "unknown";
-
-/** The path with unknown names replaced: tRPC repeats names in its errors, however long. */
+/** Replaces unknown names in a path, since tRPC repeats names in its errors, however long they are. */
 function hideUnknown(path: string, endpoint: string, isKnown: (name: string) => boolean): string {
   const start = endpoint.length + 1;
-  const question = path.indexOf("?");
-  const end = question < 0 ? path.length : question;
+  const end = path.search(/\?|$/);
   const sent = path.slice(start, end);
   if (isKnown(sent)) return path;
   const query = path.slice(end);
-  const called = decode(sent);
-  // tRPC refuses it as a whole.
-  if (called === undefined) return path;
+  let called: string;
+  try {
+    called = decodeURIComponent(sent);
+  } catch {
+    // tRPC refuses the whole request.
+    return path;
+  }
   const batch = new URLSearchParams(query).get("batch") === "1";
   const names = (batch ? called.split(",") : [called]).map((name) =>
-    isKnown(name) ? name : UNKNOWN,
+    isKnown(name) ? name : "unknown",
   );
   return `${path.slice(0, start)}${names.join()}${query}`;
 }
 
-/** The text of a percent-encoded one, as tRPC reads it; undefined when it is malformed. */
-function decode(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** The input in the query of a path, as tRPC reads it; empty without one. */
+/** The input in the query of a path; empty without one, or when it is too short to nest too deep. */
 function inputOf(path: string): string {
   const start = path.indexOf("?");
-  // Each level takes two characters at least.
+  // Each level takes at least two characters.
   if (start < 0 || path.length - start < LIMITS.json_depth * 2) return "";
   return new URLSearchParams(path.slice(start + 1)).get("input") ?? "";
 }

@@ -2,6 +2,7 @@
 
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
+import { LIMITS } from "../limits.ts";
 
 /** One body that is being read. */
 export interface Upload {
@@ -26,13 +27,9 @@ interface Peers {
 
 interface BodyBudgetOptions {
   readonly clock: Pick<Clock, "after" | "elapsed">;
-  /** Bytes of all uploads together. */
-  readonly bytes: number;
-  /** Uploads at once, of the process and of one address. */
-  readonly uploads: number;
-  readonly uploads_per_address: number;
-  /** Seconds until a body must be there in full. */
-  readonly seconds: number;
+  readonly limits?: Readonly<
+    Record<"bodies_bytes" | "bodies" | "bodies_per_address" | "body_seconds", number>
+  >;
 }
 
 /**
@@ -41,8 +38,7 @@ interface BodyBudgetOptions {
  * out the others. A body that arrives together with its head is read in the same turn of the event loop and is
  * never counted.
  */
-export function createBodyBudget(options: BodyBudgetOptions) {
-  const { clock, seconds } = options;
+export function createBodyBudget({ clock, limits = LIMITS }: BodyBudgetOptions) {
   const addresses = new Map<string, Peers>();
   /** All counted uploads, oldest first. */
   const uploads = new Set<Upload>();
@@ -91,8 +87,8 @@ export function createBodyBudget(options: BodyBudgetOptions) {
   };
 
   const makeRoom = (): void => {
-    while (bytes > options.bytes) giveUpOldest(heaviest((peers) => peers.bytes));
-    while (uploads.size > options.uploads) giveUpOldest(heaviest((peers) => peers.uploads.size));
+    while (bytes > limits.bodies_bytes) giveUpOldest(heaviest((peers) => peers.bytes));
+    while (uploads.size > limits.bodies) giveUpOldest(heaviest((peers) => peers.uploads.size));
   };
 
   /** One timer serves all: the oldest upload is always due first. */
@@ -104,7 +100,7 @@ export function createBodyBudget(options: BodyBudgetOptions) {
       const now = clock.elapsed();
       for (const upload of uploads) {
         if (upload.until > now) break;
-        const detail = `The body did not arrive within ${seconds} s.`;
+        const detail = `The body did not arrive within ${limits.body_seconds} s.`;
         giveUp(upload, new ServiceError("invalid_json", { detail, close: true }));
       }
       arm();
@@ -114,7 +110,7 @@ export function createBodyBudget(options: BodyBudgetOptions) {
   const count = (): void => {
     const began = fresh;
     fresh = [];
-    const until = clock.elapsed() + seconds;
+    const until = clock.elapsed() + limits.body_seconds;
     for (const upload of began) {
       if (upload.ended) continue;
       const address = upload.addressOf();
@@ -126,7 +122,7 @@ export function createBodyBudget(options: BodyBudgetOptions) {
       bytes += upload.bytes;
       upload.peers = peers;
       upload.until = until;
-      if (peers.uploads.size > options.uploads_per_address) giveUpOldest(peers);
+      if (peers.uploads.size > limits.bodies_per_address) giveUpOldest(peers);
     }
     makeRoom();
     if (!armed) arm();

@@ -14,24 +14,18 @@ export interface Quota {
   readonly headers: { readonly "ratelimit-policy": string; readonly ratelimit: string };
 }
 
-/** Limits of a caller, of an address, and of all addresses together. */
-const OF_CALLERS = ["key", "account", "ticket"] as const;
-const OF_ADDRESSES = [
-  "address",
-  "challenges",
-  "pairings",
-  "approvals",
-  "approval_waits",
-  "registrations",
-  "mcp_challenges",
-  "expired_tokens",
-] as const;
-const KEPT = [...OF_CALLERS, ...OF_ADDRESSES, "pairings_process"] as const;
+/** Limits that are counted elsewhere; those of the others are here. */
+const ELSEWHERE = ["accounts", "channel_tests", "webhook_sets", "address_uses"] as const;
 
-export type AddressLimit = (typeof OF_ADDRESSES)[number];
+type Limit = keyof typeof RATES;
+type KeptLimit = Exclude<Limit, (typeof ELSEWHERE)[number]>;
 
-/** Limits whose buckets are in memory. */
-type KeptLimit = (typeof KEPT)[number];
+const KEPT = (Object.keys(RATES) as Limit[]).filter(
+  (name): name is KeptLimit => !(ELSEWHERE as readonly Limit[]).includes(name),
+);
+
+/** Limits of one address; `pairings_process` is of all addresses together. */
+export type AddressLimit = Exclude<KeptLimit, CredentialHolder["kind"] | "pairings_process">;
 
 /** Makes a record with a value for each name. */
 const recordOf = <K extends string, V>(names: readonly K[], make: (name: K) => V) =>

@@ -11,15 +11,9 @@ export type AnswerBody = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8
 interface UnsentOptions {
   /** Closes the connection of a request once no byte has moved on it for so many seconds. */
   readonly closeIdle: (request: Request, seconds: number) => void;
+  /** `unsent_idle_given_up`: seconds without a byte until the connection of an answer that was given up closes. */
   readonly limits?: Readonly<
-    Record<
-      | "unsent_bytes_per_credential"
-      | "unsent_bytes_per_account"
-      | "unsent_bytes"
-      | "unsent_idle"
-      | "unsent_idle_given_up",
-      number
-    >
+    Record<Extract<keyof typeof LIMITS, `unsent_${string}`> | "unsent_idle_given_up", number>
   >;
 }
 

@@ -1,4 +1,4 @@
-/** The context of a call for the call pipeline: its caller, request and limits. */
+/** What the call pipeline needs of a call: its caller, request and limits. */
 
 import type { FieldReasons, ServiceError } from "../errors.ts";
 import type { CredentialHolder } from "../model/caller.ts";
@@ -6,7 +6,7 @@ import type { LinkBase } from "../model/pairing.ts";
 import type { BatchBudget } from "../overload/batch-budget.ts";
 import type { RouteLimit } from "./meta.ts";
 
-/** A call that has ended, for the activity log (docs/interface.md 15). */
+/** An ended call, as the activity log records it (§15). */
 export interface EndedCall {
   /** Method and route with parameter names. */
   readonly action: string;
@@ -15,7 +15,7 @@ export interface EndedCall {
   readonly error: ServiceError | null;
 }
 
-/** The part of a request's scope that each of its calls needs. */
+/** The part of the request scope that each call of a request needs. */
 export interface CallScope {
   readonly charges: {
     /** Charges one call to its caller; throws `429 rate_limited`, also while too many of its answers are unread. */
@@ -39,13 +39,13 @@ export interface CallScope {
      */
     within<T>(work: Promise<T>): Promise<T>;
   };
-  /** Marks the request as one that asked to wait: its duration says nothing about the server. */
+  /** Marks the request as one that asked to wait, so that its duration says nothing about the server. */
   waits(): void;
-  /** Enters a call of the caller's into the activity log. */
+  /** Enters an ended call of a key into the activity log. */
   ended(call: EndedCall): void;
-  /** The client's address, for limits alone: it is neither stored nor logged. */
+  /** The client's address, for limits only: it is neither stored nor logged. */
   address(): string;
-  /** The base address to give to another device (docs/interface.md 1.7). */
+  /** The base address to give to another device (§1.7). */
   linkBase(): LinkBase;
 }
 
@@ -54,19 +54,19 @@ export interface CallContext {
   readonly caller: CredentialHolder | null;
   /** True: the surface accepts tickets, for procedures with `accepts_ticket`. */
   readonly accepts_tickets: boolean;
-  /** Host name of the request (docs/interface.md 1.6). */
+  /** Host name of the request (§1.6). */
   readonly host: string | null;
-  /** False for HEAD, and for a GET that a web page of another origin sent: neither has an effect. */
+  /** False for HEAD and for a GET by a web page of another origin, which have no effects. */
   readonly effects: boolean;
-  /** True for HEAD, which is an action of its own in the activity log. */
+  /** True for HEAD, which the activity log shows as such. */
   readonly head: boolean;
-  /** Fields that the surface itself found invalid, such as a query parameter given twice. */
+  /** Fields that the surface rejected, such as a query parameter that is given twice. */
   readonly rejected: FieldReasons | null;
   readonly scope: CallScope;
-  /** Bytes of JSON that a page of a list may hold. */
+  /** Bytes of JSON after which a page of a list ends. */
   readonly page_bytes: number;
-  /** What the answers of a tRPC batch share; null for a call of its own. */
+  /** What the answers of a tRPC batch share; null outside a batch. */
   readonly batch: BatchBudget | null;
-  /** Awaited before the response, so that a client that got it sees the key as used. */
+  /** The recording of the key's use. Awaited before the response, so that its client sees the use. */
   readonly recorded: Promise<void> | undefined;
 }

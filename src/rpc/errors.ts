@@ -1,4 +1,4 @@
-/** Conversions between the service's errors and those of tRPC and zod (docs/interface.md 9). */
+/** Converts between Relay's errors and those of tRPC and zod (§9). */
 
 import { type TRPCDefaultErrorShape, TRPCError } from "@trpc/server";
 import { type core, ZodError } from "zod";
@@ -11,12 +11,13 @@ import {
   UNKNOWN_FIELD,
 } from "../errors.ts";
 
-/** The one conversion from whatever a procedure call threw to the error that surfaces render. */
+/** Converts whatever a call threw to the error that surfaces render. */
 export function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   if (!(error instanceof TRPCError)) return new ServiceError("internal", { cause: error });
   const { cause } = error;
   if (cause instanceof ServiceError) return cause;
+  // The admin's router has tRPC check its inputs.
   if (cause instanceof ZodError) return invalidFields(reasonsOf(cause.issues));
   switch (error.code) {
     case "PARSE_ERROR":
@@ -36,24 +37,24 @@ export function toServiceError(error: unknown): ServiceError {
   }
 }
 
-/** A thrown ServiceError keeps its code and gets the HTTP status tRPC derives from its own key. */
+/** Wraps an error for tRPC, with the key from which tRPC derives the HTTP status. */
 export function toTrpcError(error: unknown): TRPCError {
   const cause = toServiceError(error);
   return new TRPCError({ code: ERRORS[cause.code].trpc, message: cause.message, cause });
 }
 
-/** What a typed client gets of an error: tRPC's own shape, and the code, fields and `ended` of ours. */
+/** The error that a typed client gets: tRPC's own shape with Relay's code, fields and `ended`. */
 export function formatError({ shape, error }: { shape: TRPCDefaultErrorShape; error: TRPCError }) {
   const { code, fields, ended } = toServiceError(error);
   const own = { code_name: code, ...(fields && { fields }), ...(ended && { ended }) };
   return { ...shape, data: { ...shape.data, ...own } };
 }
 
-/** Whether a wait ended because its client went away: nobody is left to answer. */
+/** Whether the client went away, so that nobody is left to answer. */
 export const isGone = (error: unknown): boolean =>
   error instanceof ClientGone || (error instanceof Error && isGone(error.cause));
 
-/** Why each field is invalid, by its top-level name; a wrong kind of body is `body`. */
+/** Says why each top-level field is invalid. For a body of the wrong kind, the field is `body`. */
 export function reasonsOf(issues: readonly core.$ZodIssue[]): FieldReasons {
   // Without a prototype, so that a field named `constructor` is like any other.
   const reasons: Record<string, string> = Object.create(null);
@@ -67,12 +68,12 @@ export function reasonsOf(issues: readonly core.$ZodIssue[]): FieldReasons {
   return reasons;
 }
 
-/** A name that does not look like a field could be content (docs/interface.md 1.3.4). */
+/** The name of a field, or `unknown` for a name that may be content (§1.3.4). */
 function fieldName(name: PropertyKey): string {
   return typeof name === "string" && /^[a-z][a-z0-9_]{0,39}$/.test(name) ? name : "unknown";
 }
 
-/** A reason made of the schema alone, never of what was sent; a field within the field is named. */
+/** Makes a reason from the schema alone, never from what was sent. It names a field within the field. */
 function describe(issue: core.$ZodIssue): string {
   const [, name] = issue.path;
   return typeof name === "string" ? `${fieldName(name)} ${reasonOf(issue)}` : reasonOf(issue);

@@ -1,14 +1,15 @@
-/** What a procedure declares beside its schemas; every surface is derived from it. */
+/** What a procedure declares beside its schemas. Every surface is derived from it. */
 
 import type { OpenApiMeta } from "trpc-to-openapi";
 import type { ErrorCode, FieldReasons } from "../errors.ts";
 import type { AccountCaller, Caller, KeyCaller } from "../model/caller.ts";
+import type { AddressLimit } from "../overload/limiter.ts";
 import type { CallContext } from "./context.ts";
 
-/** Who may call (docs/interface.md 4.1.3). */
+/** Who may call (§4.1.3). */
 export type Access = "none" | "account" | "key" | "any";
 
-/** The caller that a procedure of this access gets. */
+/** The caller that a procedure with this access gets. */
 export type CallerOf<A extends Access> = {
   readonly none: null;
   readonly account: AccountCaller;
@@ -16,73 +17,66 @@ export type CallerOf<A extends Access> = {
   readonly any: Caller;
 }[A];
 
-/** Limits of the client's address that a route may have besides those of its caller. */
-export type RouteLimit =
-  | "accounts"
-  | "challenges"
-  | "pairings"
-  | "approvals"
-  | "approval_waits"
-  | "registrations"
-  | "address";
+/** A limit of the client's address that a route has besides that of its caller. */
+export type RouteLimit = "accounts" | AddressLimit;
 
 export interface RelayMeta extends Record<string, unknown> {
   /** Set by the procedure base. */
   readonly access?: Access;
-  /** Status of success. Default 200; 204 has no body. */
+  /** Status of success, 200 by default. 204 has no body. */
   readonly status?: 201 | 204;
-  /** True: with status 201, it may give what was there already, with 200. */
+  /** True: instead of creating, it may return what exists, with 200 in place of 201. */
   readonly may_exist?: boolean;
-  /** Input fields that a POST takes from the query instead of the body. */
+  /** Input fields that a POST reads from the query instead of the body. */
   readonly query?: readonly string[];
-  /** True: no body is the same as `{}`. */
+  /** True: a missing body counts as `{}`. */
   readonly body_optional?: boolean;
-  /** True: REST and tRPC take an `Idempotency-Key` (docs/interface.md 8). */
+  /** True: REST and tRPC accept an `Idempotency-Key` (§8). */
   readonly accepts_idempotency_key?: boolean;
-  /** True: a ticket may call it too, on REST, for its question and without a wait (§19.7). */
+  /** True: REST accepts a ticket too, for the question in the field `question_id` and without a wait (§19.7). */
   readonly accepts_ticket?: boolean;
-  /** True: a query that removes what it returns, so a response must not be refused once it has run. */
+  /** True: a query that removes what it returns, so that its answer must not be refused afterwards. */
   readonly consumes?: boolean;
-  /** True: an answer may be a page of up to `LIMITS.page_bytes`, for which calls take turns. */
+  /** True: an answer may be a page of up to `LIMITS.page_bytes`, so that calls take turns. */
   readonly pages?: boolean;
   /** True: it waits for another service, so it may take longer than other requests. */
   readonly may_be_slow?: boolean;
   /** A limit of the client's address, checked before anything else. */
   readonly limit?: RouteLimit;
   /**
-   * True when a call only waited, so that the activity log has no entry of it (§15.1.2).
-   * The result is null when the client went away before there was one.
+   * True for a call that only waited and is therefore not logged (§15.1.2). The result is null when the client
+   * went away before there was one.
    */
   readonly only_waited?: (input: { readonly wait?: number }, result: unknown) => boolean;
   /**
-   * Reasons that a schema cannot give, since they depend on the caller or on several fields. They are
-   * named together with those of the schema. `raw` is the input before the schema has checked it.
+   * Reasons that a schema cannot give, because they depend on the caller or on several fields. They are reported
+   * together with those of the schema. `raw` is the unchecked input.
    */
   readonly rules?: (caller: Caller | null, raw: unknown) => FieldReasons;
-  /** Codes this procedure can give beyond those of every route. */
+  /** Error codes beyond those of every route. */
   readonly errors?: readonly ErrorCode[];
   /** Present: the procedure is a tool of `/mcp` too. */
   readonly mcp?: ToolMeta;
 }
 
-/** A procedure's whole metadata: ours, and the route that trpc-to-openapi documents. */
+/** All metadata of a procedure: Relay's, and the route that trpc-to-openapi documents. */
 export type ProcedureMeta = OpenApiMeta<RelayMeta>;
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** The call of a tool that should follow another one. */
+/** A tool call that should follow another one. */
 export interface NextCall {
-  /** What an agent reads before it, as in `No answer yet. To wait on`. */
+  /** What the agent reads before it, such as `No answer yet. To wait on`. */
   readonly why: string;
   readonly name: string;
   readonly arguments: Arguments;
 }
 
-/** What a tool adds to the answer of its route. */
+/** Fields that a tool adds to the answer of its route. */
 export interface AddedFields {
-  /** Their names; each is an object, and may be missing. */
+  /** Their names. Each is an object and may be missing. */
   readonly names: readonly string[];
-  /** Null: this result gets none. Must not fail, as the call is done. */
+  /** Gives the fields, null for a result without any. Must not throw, because the call is done. */
   read(ctx: CallContext, result: object): Promise<object | null>;
 }
 
@@ -94,11 +88,11 @@ export interface ToolMeta {
   /** Lower case with underscores, 64 characters at most; what the activity log shows. */
   readonly name: string;
   readonly title: string;
-  /** When an agent should use it, in a few sentences: a model reads them at every turn. */
+  /** When an agent should use it. A model reads this at every turn, so keep it to a few sentences. */
   readonly description: string;
-  /** What a model reads of a field, where its name and type do not say it; other fields have no text. */
+  /** Texts for the fields whose name and type do not explain them. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** Hints for the client, all four of them. */
+  /** Hints for the client. All four are required. */
   readonly annotations: {
     readonly readOnlyHint: boolean;
     readonly destructiveHint: boolean;
@@ -109,17 +103,13 @@ export interface ToolMeta {
   readonly for_hooks?: boolean;
   /** Input fields that only an account may send: no arguments of the tool. */
   readonly account_only?: readonly string[];
-  /** What a field is when the agent leaves it out. */
+  /** Values of fields that the agent leaves out. */
   readonly defaults?: Readonly<Record<string, unknown>>;
-  /** The call that should follow the one with these arguments and this result, when one should. */
+  /** The call that should follow the call with these arguments and this result; null when none should. */
   next?(result: object, given: Arguments): NextCall | null;
-  /**
-   * What an agent should make of this result, in one sentence, where the result does not say it; `now`:
-   * epoch seconds.
-   */
+  /** One sentence on what the result means, where the result does not say it. `now`: epoch seconds. */
   note?(result: object, now: number): string | null;
-  /** Fields of the result that the route's answer does not have. */
   readonly adds?: AddedFields;
-  /** True: a client that can repeat a call by itself goes on waiting with `next`. */
+  /** True: a client that can repeat a call by itself continues to wait with `next`. */
   readonly rounds?: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * The only file that knows how tRPC builds a procedure: it reads the parts, and puts the one call
- * pipeline in the place of tRPC's chain of middlewares. The version of `@trpc/server` is pinned.
+ * Takes tRPC's procedures apart, and puts the call pipeline in the place of tRPC's middleware chain. No other file
+ * knows how tRPC builds a procedure; the version of `@trpc/server` is pinned.
  */
 
 import type { AnyTRPCProcedure, AnyTRPCRouter } from "@trpc/server";
@@ -11,7 +11,7 @@ import { toTrpcError } from "./errors.ts";
 import { execute } from "./execute.ts";
 import type { ProcedureMeta } from "./meta.ts";
 
-/** A procedure's parts, as its router declares them. */
+/** The parts of a procedure, as its router declares them. */
 export interface Procedure<Ctx> {
   readonly type: "query" | "mutation";
   readonly meta: ProcedureMeta;
@@ -20,10 +20,10 @@ export interface Procedure<Ctx> {
   readonly resolver: (options: { readonly ctx: Ctx; readonly input: unknown }) => Promise<unknown>;
 }
 
-/** Every procedure of a router by its name, such as `tasks.create`, in the order of the routers. */
+/** The procedures of a router by name, such as `tasks.create`, in the order of the routers. */
 export type Procedures<Ctx> = ReadonlyMap<string, Procedure<Ctx>>;
 
-/** What tRPC keeps of a built procedure: a base's middleware, the input's, the output's, the resolver's. */
+/** What tRPC stores of a procedure. The middlewares are those of its base, input, output and resolver. */
 interface Definition<Ctx> {
   readonly type: Procedure<Ctx>["type"];
   readonly meta?: ProcedureMeta;
@@ -33,7 +33,7 @@ interface Definition<Ctx> {
   readonly middlewares: readonly unknown[];
 }
 
-/** What tRPC calls a procedure with. */
+/** The argument with which tRPC calls a procedure. */
 interface CallOptions<Ctx> {
   readonly ctx: Ctx;
   readonly getRawInput: () => Promise<unknown>;
@@ -55,14 +55,14 @@ const definitionOf = <Ctx>(procedure: AnyTRPCProcedure) =>
   procedure._def as unknown as Definition<Ctx>;
 
 /**
- * The middleware of a procedure base: it gives `ctx.caller` its type, and is never run. Outside of a
- * router of {@link throughPipeline}, where nothing would check the caller, a call fails.
+ * The middleware of a procedure base, which gives `ctx.caller` its type. It runs only outside the routers of
+ * {@link throughPipeline}, where nothing would check the caller, and fails the call.
  */
 export async function pipelineOnly(): Promise<never> {
   throw new Error("a procedure is called through the pipeline only");
 }
 
-/** The same record, in which tRPC's calls of procedures run through {@link execute}. */
+/** Copies a record of procedures so that tRPC's calls of them run through {@link execute}. */
 export function throughPipeline<Ctx extends CallContext, Members extends object>(
   record: Members,
 ): Members {

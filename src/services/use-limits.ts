@@ -5,7 +5,7 @@
  */
 
 import { addressUses } from "../../db/accounts.ts";
-import type { usesOf } from "../../db/uses.ts";
+import type { usesOf } from "../../db/hourly-limits.ts";
 import { fail } from "../errors.ts";
 import { ADDRESS_USES, RATES, type Rate } from "../limits.ts";
 import type { ServiceDeps } from "./deps.ts";

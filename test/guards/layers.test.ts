@@ -88,7 +88,7 @@ const PACKAGES: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^tailwindcss/, ["http"]],
   [/^(cborg|@peculiar\/)/, ["auth"]],
   [/^apns2/, ["notify"]],
-  [/^ipaddr\.js/, ["outbound", "leaf"]],
+  [/^ipaddr\.js/, ["outbound", "http", "leaf"]],
   [/^(commander$|diff$|@bomb\.sh\/|toml-eslint-parser$)/, ["cli"]],
   // For files of configuration, and to read JSON as it was written.
   [/^jsonc-parser$/, ["cli", "leaf"]],

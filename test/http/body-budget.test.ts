@@ -210,8 +210,8 @@ test("a body that is not there after 30 s is refused, and its connection closed"
 });
 
 test("bytes that arrive of an abandoned body count for nothing", async () => {
-  const limits = { bytes: 10, uploads: 100, uploads_per_address: 100, seconds: 30 };
-  const room = createBodyBudget({ clock: createTestClock(), ...limits });
+  const limits = { bodies_bytes: 10, bodies: 100, bodies_per_address: 100, body_seconds: 30 };
+  const room = createBodyBudget({ clock: createTestClock(), limits });
   const turn = () => new Promise<void>((next) => setImmediate(next));
   const given_up: string[] = [];
   const enter = (name: string) =>
