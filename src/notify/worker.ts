@@ -10,6 +10,7 @@ import type { Ids } from "../ids.ts";
 import { describeError, type Log } from "../log.ts";
 import type { LaneHealth } from "../model/notification.ts";
 import { ACCOUNT_SHARE } from "./account-turns.ts";
+import { createAddressHolds } from "./address-holds.ts";
 import { createBatchSettler } from "./batch-settler.ts";
 import {
   type Channel,
@@ -23,7 +24,6 @@ import { createLaneState } from "./lane-state.ts";
 import { type Moment, prepareDelivery } from "./prepare.ts";
 import type { LaneSlots } from "./request-pool.ts";
 import { acceptedOf, drop, forget, noteOutcome, putOff, succeed } from "./settle.ts";
-import { createTokenBackoff } from "./token-backoff.ts";
 import type { Release } from "./under-way.ts";
 import { createWorkerLoop, POLL_EVERY } from "./worker-loop.ts";
 
@@ -46,7 +46,7 @@ interface WorkerOptions extends Pick<Moment, "full" | "base_url" | "ticketOf"> {
 /** A request that was sent for a delivery. */
 interface SentRequest {
   readonly address: string;
-  /** `turn` of {@link createTokenBackoff} when it was sent. */
+  /** `turn` of {@link createAddressHolds} when it was sent. */
   readonly turn: number;
   readonly quiet: boolean;
   readonly ends: boolean;
@@ -66,7 +66,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
   const secondsOf = ({ least, spread }: Delay) => least + ids.jitter() * spread;
   /** Epoch seconds of the end of a delay. */
   const after = (delay: Delay) => clock.now() + secondsOf(delay);
-  const tokenBackoff = createTokenBackoff((delay) => clock.elapsed() + secondsOf(delay));
+  const holds = createAddressHolds((delay) => clock.elapsed() + secondsOf(delay));
   /** Epoch seconds of a moment of {@link Clock.elapsed}. */
   const timeOf = (elapsed: number) => clock.now() + elapsed - clock.elapsed();
 
@@ -138,7 +138,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
   /** The service has accepted a request to the address: ends its hold. */
   const accept = (address: string, turn: number) => {
     state.works();
-    tokenBackoff.release(address, turn);
+    holds.release(address, turn);
   };
 
   /** Carries out the verdict, and returns the statements that end this attempt. */
@@ -167,7 +167,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
       case "give_up":
         return drop({ ...ending, outcome: "unclear", reason });
       case "hold_target": {
-        const until = tokenBackoff.hold(address, verdict.least, turn);
+        const until = holds.hold(address, verdict.least, turn);
         return putOff({ ...ending, due_at: timeOf(until) });
       }
       case "again": {
@@ -204,12 +204,12 @@ export function createDeliveryWorker(options: WorkerOptions) {
       return settle(held_until, drop({ ...ending, outcome: "unclear", reason: null }));
     }
     const { address, request, quiet, ends } = prepared;
-    const held_for = tokenBackoff.until(address) - clock.elapsed();
+    const held_for = holds.until(address) - clock.elapsed();
     if (held_for >= 0.001 || !state.isOpen()) {
       const due_at = now + Math.max(0, held_for);
       return settle(held_until, putOff({ ...ending, due_at, tried: false }));
     }
-    const turn = tokenBackoff.turn();
+    const turn = holds.turn();
     under_way++;
     const verdict = await send(request, claimed).finally(() => {
       under_way--;

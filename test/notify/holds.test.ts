@@ -1,7 +1,7 @@
 /** How long a token waits that the push service told to slow down. */
 
 import { expect, test } from "bun:test";
-import { createTokenBackoff } from "../../src/notify/token-backoff.ts";
+import { createAddressHolds } from "../../src/notify/address-holds.ts";
 import { ask } from "../support/client.ts";
 import { createPushWorld } from "../support/push-world.ts";
 
@@ -34,7 +34,7 @@ test("refusals of pushes that were under way together count as one", async () =>
 
 test("the hold doubles with each round, is never shortened, and ends with a later success", () => {
   let now = 100;
-  const holds = createTokenBackoff(({ least, spread }) => now + least + spread);
+  const holds = createAddressHolds(({ least, spread }) => now + least + spread);
   const [first, second, third] = [holds.turn(), holds.turn(), holds.turn()];
   expect(holds.hold("a", 0, first)).toBe(130);
   // A success of the same round does not end it, and a refusal of it may only make it longer.

@@ -1,5 +1,6 @@
 /** Decides what an answer of Apple's push service means (§14.7); pure. */
 
+import { HOLD_BACKOFF } from "../../address-holds.ts";
 import {
   type Attempt,
   grown,
@@ -8,7 +9,6 @@ import {
   type Verdict,
 } from "../../channel.ts";
 import { HOLD_MOST } from "../../requests.ts";
-import { TOKEN_BACKOFF } from "../../token-backoff.ts";
 
 /** Seconds of back-off after an error of the service, and attempts for which a question waits less. */
 const SERVER_BACKOFF = 900;
@@ -74,7 +74,7 @@ export function classify(answer: ApnsAnswer, { kind, attempts, resent }: Attempt
   }
   if (status === 429) {
     return reason === "TooManyProviderTokenUpdates"
-      ? { do: "pause_lane", reason, least, base: TOKEN_BACKOFF }
+      ? { do: "pause_lane", reason, least, base: HOLD_BACKOFF }
       : { do: "hold_target", reason, least };
   }
   if (status >= 500) {
@@ -83,7 +83,7 @@ export function classify(answer: ApnsAnswer, { kind, attempts, resent }: Attempt
       do: "again",
       reason,
       delay: sooner
-        ? { least, spread: grown(TOKEN_BACKOFF, attempts, SERVER_BACKOFF) }
+        ? { least, spread: grown(HOLD_BACKOFF, attempts, SERVER_BACKOFF) }
         : { least: Math.max(least, SERVER_BACKOFF), spread: SERVER_BACKOFF },
       unclear: false,
     };

@@ -3,8 +3,8 @@
 import { type Delay, grown } from "./channel.ts";
 
 /** Seconds of the first hold of an address at most. It doubles up to an hour. */
-export const TOKEN_BACKOFF = 30;
-const TOKEN_BACKOFF_MOST = 3_600;
+export const HOLD_BACKOFF = 30;
+const HOLD_BACKOFF_MOST = 3_600;
 /** Addresses whose holds are kept. */
 const KEPT = 10_000;
 
@@ -17,7 +17,7 @@ interface Hold {
 }
 
 /** `after`: the end of a delay, in seconds of `Clock.elapsed`; without spread, it is `least` from now. */
-export function createTokenBackoff(after: (delay: Delay) => number) {
+export function createAddressHolds(after: (delay: Delay) => number) {
   const holds = new Map<string, Hold>();
   let turn = 0;
   /** The hold of an address if it began after the request with the turn `made`. */
@@ -37,7 +37,7 @@ export function createTokenBackoff(after: (delay: Delay) => number) {
       const times = same?.times ?? (holds.get(address)?.times ?? 0) + 1;
       const until = same
         ? Math.max(same.until, after({ least, spread: 0 }))
-        : after({ least, spread: grown(TOKEN_BACKOFF, times, TOKEN_BACKOFF_MOST) });
+        : after({ least, spread: grown(HOLD_BACKOFF, times, HOLD_BACKOFF_MOST) });
       holds.delete(address);
       // The oldest is dropped: an address that is still refused is held again.
       if (holds.size >= KEPT) holds.delete(holds.keys().next().value!);
