@@ -1,8 +1,8 @@
 /**
- * What JSX of the pages compiles to: React's functions, except that a text beside other children gets an element of
- * its own. Translators, such as that of Chrome, replace text nodes by elements. React keeps such a node only for a
- * text beside others: it would then update, or remove, a node that is no longer in the document. A text that is alone
- * in its element it sets anew.
+ * What JSX of the pages compiles to: React's functions, except that a text beside other children gets its own
+ * element. Translators, such as Chrome's, replace text nodes with elements. React keeps the node of a text only if it
+ * is beside others, and would then update or remove a node that is no longer in the document. It sets a text that is
+ * alone in its element anew.
  */
 
 import { type Component, type ExoticComponent, Fragment, type ReactNode } from "react";
@@ -11,7 +11,7 @@ import * as react from "react/jsx-runtime";
 export { Fragment };
 
 export namespace JSX {
-  /** A component gives an element, so that a text which it gives alone cannot end up beside others. */
+  /** A component returns elements: a bare text that it returned could end up beside others. */
   export type ElementType =
     | keyof IntrinsicElements
     | ((props: never) => react.JSX.Element | readonly react.JSX.Element[] | null)
@@ -36,7 +36,7 @@ type Key = Parameters<typeof react.jsx>[2];
 const isText = (child: unknown): child is string | number =>
   (typeof child === "string" && child !== "") || typeof child === "number";
 
-/** Puts each run of texts into an element; the others keep their places, which are their identity. */
+/** Wraps each run of texts in an element. The other children keep their index, which is their identity. */
 function separate(children: readonly ReactNode[]): ReactNode[] {
   const found: ReactNode[] = new Array(children.length);
   let run = "";
@@ -72,5 +72,5 @@ export const jsx = (type: Type, props: Props, key?: Key) =>
 export const jsxs = (type: Type, props: Props, key?: Key) =>
   react.jsxs(type, separated(type, props), key);
 
-/** What Bun compiles to when it runs a file without bundling it, as tests do. */
+/** Bun compiles to this when it runs a file without bundling it, as tests do. */
 export const jsxDEV = (type: Type, props: Props, key?: Key) => jsx(type, props, key);

@@ -16,25 +16,14 @@ export interface CloseMessage {
 
 export type PageMessage = ShowMessage | CloseMessage;
 
-/** Worker to page: a notification was clicked, so go to this route, such as `questions/<id>`. */
-interface OpenMessage {
-  readonly type: "open";
-  readonly route: string;
-}
-
-/** Worker to page: the browser replaced its push subscription. */
-interface SubscribedMessage {
-  readonly type: "subscribed";
-}
-
-/** Worker to page: a test notification arrived and was shown. */
-interface TestedMessage {
-  readonly type: "tested";
-  /** Id of the channel. */
-  readonly tag: string;
-}
-
-export type WorkerMessage = OpenMessage | SubscribedMessage | TestedMessage;
+/** Worker to page. */
+export type WorkerMessage =
+  /** A notification was clicked, so go to this route, such as `questions/<id>`. */
+  | { readonly type: "open"; readonly route: string }
+  /** The browser replaced its push subscription. */
+  | { readonly type: "subscribed" }
+  /** A test notification arrived and was shown. `tag`: id of the channel. */
+  | { readonly type: "tested"; readonly tag: string };
 
 /** Calls `listener` with each message of the worker; returns a function that stops it. */
 export function onWorkerMessage(listener: (message: WorkerMessage) => void): () => void {

@@ -44,7 +44,7 @@ webTest("the keyboard and the pointer select minutes of a chart", async () => {
     ["Open", 180],
   ] as const) {
     const figure = page.getByRole("figure").filter({ hasText: title });
-    const path = await figure.locator("path.stroke-accent").first().getAttribute("d");
+    const path = await figure.locator("g.stroke-accent path").first().getAttribute("d");
     expect([title, path!.match(/[ML]/g)!.length]).toEqual([title, points]);
   }
 });
@@ -69,7 +69,7 @@ webTest(
     stream.close();
     const { minutes } = await adminClient(app.url).series.query();
     const last = minutes.at(-2)!;
-    expect(await said("Pushes per minute")).toEndWith(
+    expect(await said("Notifications per minute")).toEndWith(
       `accepted ${last.pushes_accepted}, failed ${last.pushes_failed}, queued ${last.pushes_queued}`,
     );
     expect(minutes.some((minute) => minute.pushes_failed > 0)).toBe(true);

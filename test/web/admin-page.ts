@@ -5,7 +5,7 @@ import { ADMIN_TOKEN } from "../support/admin.ts";
 import { createAdminScene } from "./admin-scene.ts";
 import { openProfile, type PHONE } from "./browser.ts";
 
-/** Charts shown when pushes are on. */
+/** Charts shown when notifications are on. */
 export const CHARTS = 8;
 
 interface Options {

@@ -44,7 +44,7 @@ webTest(
     expectComplaints(/401/);
     const page = await openAdmin();
     await signIn(page, "not a token");
-    await page.getByText("This isn't a valid token").waitFor();
+    await page.getByText("This isn't a token").waitFor();
     await signIn(page, (await createPerson(app.url)).token);
     await page.getByRole("alert").getByText("isn't valid").waitFor();
     await signIn(page, ` ${ADMIN_TOKEN} `);
@@ -72,10 +72,10 @@ webTest("it shows the server's figures and their changes", async () => {
   const { counts } = await adminClient(app.url).overview.query();
   await tile(page, "Keys").getByText(String(counts!.keys), { exact: true }).waitFor();
   await tile(page, "Store").getByText("Up").waitFor();
-  for (const name of ["Store", "Event outbox", "Pushes", "Jobs", "Process", "Accounts"]) {
+  for (const name of ["Store", "Event outbox", "Notifications", "Jobs", "Process", "Accounts"]) {
     await page.getByRole("region", { name, exact: true }).waitFor();
   }
-  const pushes = page.getByRole("region", { name: "Pushes" });
+  const pushes = page.getByRole("region", { name: "Notifications" });
   const { lanes, outcomes, failures } = await adminClient(app.url).pushes.query();
   await pushes.getByText(`ok ${lanes[0]!.counts.ok}`).waitFor();
   await pushes.getByRole("listitem").getByText(`sent${outcomes!.sent}`).waitFor();
@@ -105,10 +105,12 @@ webTest("a new server's first values are dots, and features that are off are nam
   expect(await page.getByRole("slider").count()).toBe(CHARTS - 1);
   const memory = page.getByRole("figure").filter({ hasText: "Memory" });
   const [line, dot] = await memory
-    .locator("path.stroke-accent")
+    .locator("g.stroke-accent path")
     .evaluateAll((paths) => paths.map((path) => path.getBoundingClientRect()));
   expect([line!.width, dot!.width >= 0]).toEqual([0, true]);
-  expect(await memory.locator("path.stroke-accent").last().getAttribute("d")).toMatch(/^M[^M]+h0/);
+  expect(await memory.locator("g.stroke-accent path").last().getAttribute("d")).toMatch(
+    /^M[^M]+h0/,
+  );
 });
 
 webTest("figures stay while the server is down and are live again afterwards", async () => {
@@ -186,11 +188,11 @@ webTest("it warns when several processes respond in turn, and not after a restar
     await lookAgain(page);
     await page.getByText(`0.0.${polls}, Bun`).waitFor();
   };
-  const notice = page.getByText("processes in turn");
+  const notice = page.getByText("processes answer in turn");
   for (const who of ["1", "2", "2", "3"]) await pollFrom(who);
   expect(await notice.count()).toBe(0);
   await pollFrom("2");
-  expect(await notice.textContent()).toStartWith("Responses come from 2 processes");
+  expect(await notice.textContent()).toStartWith("2 processes answer in turn");
   // A minute after the last change a single process is left.
   for (let i = 0; i < 12; i++) await pollFrom("2");
   await notice.waitFor({ state: "detached" });
@@ -204,7 +206,7 @@ webTest("the first load is at most 100 KB of compressed script, all from this se
   context.on("response", (response) => {
     if (response.headers()["content-type"]?.startsWith("text/javascript")) {
       const body = response.body();
-      // One that comes after the count is cut off by the end of the page.
+      // The end of the page cuts off a body that arrives after the count.
       body.catch(() => {});
       scripts.push(body);
     }
@@ -244,7 +246,9 @@ webTest("signing in, signing out and the last page of accounts never lose the fo
 });
 
 webTest("it does not poll while it is hidden", async () => {
-  const page = await openAdmin();
+  const page = await (await openProfile(app.url)).newPage();
+  await page.clock.install();
+  await page.goto(`${app.url}/admin`);
   await signIn(page);
   await untilLive(page);
   let asked = 0;
@@ -253,7 +257,7 @@ webTest("it does not poll while it is hidden", async () => {
     Object.defineProperty(document, "hidden", { value: true, configurable: true });
     document.dispatchEvent(new Event("visibilitychange"));
   });
-  await page.waitForTimeout(50);
+  await page.clock.runFor(60_000);
   expect(asked).toBe(0);
   await page.evaluate(() => {
     Object.defineProperty(document, "hidden", { value: false, configurable: true });

@@ -48,7 +48,7 @@ webTest("agents show counts, client and host, and can be renamed and deleted", a
   await dialog.getByRole("button", { name: "Delete agent" }).click();
   await page.getByText("No agents yet").waitFor();
   await other.getByText("No agents yet").waitFor();
-  // No events follow for its tasks and questions (docs/interface.md 7.3.1), but they disappear too.
+  // No events follow for its tasks and questions (§7.3.1), but they disappear too.
   for (const one of [page, other]) {
     await go(one, "tasks");
     await one.getByText("No tasks yet").waitFor();

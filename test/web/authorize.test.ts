@@ -1,4 +1,4 @@
-/** A program's request for access in the page: approving it here, and by another device (docs/interface.md §18). */
+/** A program's request for access in the page: approving it here, and by another device (§18). */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
@@ -19,7 +19,7 @@ const webTest = browserTests();
 const app = await startTestApp();
 const { url } = app;
 
-/** What the program got, at the address that it waits at. */
+/** What the program received at its redirect address. */
 const answers: Record<string, string>[] = [];
 const program = Bun.serve({
   port: 0,
@@ -137,7 +137,7 @@ webTest(
     expect(await violations(phone)).toEqual([]);
     await phone.getByRole("button", { name: "Continue" }).click();
     await phone.getByRole("heading", { name: TITLE }).waitFor();
-    await phone.getByText("Must be on the other screen too").waitFor();
+    await phone.getByText("Check that the other screen shows it too").waitFor();
     await phone.getByText("127.0.0.1").waitFor();
     expect(await phone.getByText(code).count()).toBe(1);
     expect(await violations(phone)).toEqual([]);

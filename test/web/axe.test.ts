@@ -80,7 +80,7 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
       await page.getByText("Waiting for the device").waitFor();
       await check("add a device", page);
       const joined = await pair(app.url, person, "Safari on iPhone");
-      await page.getByText("Safari on iPhone joined").waitFor();
+      await page.getByText("Safari on iPhone signed in").waitFor();
       await check("device joined", page);
       await page.keyboard.press("Escape");
       const second = await pair(app.url, person, "Firefox on Android");

@@ -33,7 +33,7 @@ webTest("a question can be answered after at most 150 KiB of compressed script",
     const type = response.headers()["content-type"] ?? "";
     if (!type.startsWith("text/javascript")) return;
     const body = response.body();
-    // One that comes after the count is cut off by the end of the page.
+    // The end of the page cuts off a body that arrives after the count.
     body.catch(() => {});
     scripts.push(body);
   });

@@ -1,4 +1,4 @@
-/** Notification channels in the account view (docs/interface.md 19). */
+/** Notification channels in the account view (§19). */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
@@ -38,7 +38,7 @@ webTest("a webhook is added, shows its secret once, and is tested, edited, delet
   await form.getByLabel("Name").fill("Chat bot");
   await form.getByLabel("URL").fill(receiver.url("/chat-bot"));
   await form.getByRole("switch", { name: "Questions" }).uncheck();
-  await form.getByLabel("Lowest priority").selectOption("high");
+  await form.getByLabel("Lowest task priority").selectOption("high");
   await form.getByRole("button", { name: "Add channel" }).click();
   await page.getByText("Copy the secret of Chat bot now").waitFor();
   const secret = (await section(page).locator("code").textContent())!;
@@ -182,7 +182,7 @@ webTest("the list tells how each channel does, in words, and passes axe", async 
     }
     await row(page, "Refused").getByText("Failing", { exact: true }).waitFor();
     await row(page, "Refused").getByText("Not sent: it refused access (403)").first().waitFor();
-    await row(page, "Left").getByText("Gone", { exact: true }).waitFor();
+    await row(page, "Left").getByText("Stopped", { exact: true }).waitFor();
     await row(page, "Left").getByText("Nothing more is sent until a test succeeds").waitFor();
     await row(page, "Good").getByText("OK", { exact: true }).waitFor();
     await untilSettled(page);

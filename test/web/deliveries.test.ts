@@ -1,4 +1,4 @@
-/** How far questions got, in the page: the receipts that it sends, and what it tells of the devices. */
+/** How far questions got: the receipts that the page sends, and what it says about the devices. */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";

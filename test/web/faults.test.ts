@@ -110,7 +110,7 @@ webTest("where the browser's storage is full, signing in says so", async () => {
       }
     }
   });
-  const said = page.getByText("This browser can't keep data for this page: its storage is full");
+  const said = page.getByText("This browser can't save data for this page: its storage is full");
   await page.getByLabel("Account token").fill(person.token);
   await press(page.getByRole("button", { name: "Sign in", exact: true }));
   await said.waitFor();

@@ -89,7 +89,7 @@ webTest(
     // A phone's camera would get the same code.
     const shown = new URL(readTerminalQr(relay.shown())!);
     expect(shown.hash).toBe(hash);
-    // A phone needs a network to come by: a machine without one fails here.
+    // A phone needs a network: a machine without one fails here.
     expect(lanAddresses(networkInterfaces())).toContain(shown.hostname);
 
     const desk = await step("open the address that it prints, and create the account", async () => {
@@ -108,7 +108,7 @@ webTest(
       const page = await openPhone(scanned);
       await tap(page.getByRole("button", { name: join_in }));
       await untilLive(page);
-      await desk.getByText(/ joined$/).waitFor();
+      await desk.getByText(/ signed in$/).waitFor();
       await desk.getByRole("button", { name: "Done" }).click();
       return page;
     });
@@ -170,7 +170,7 @@ async function scan(page: Page, label: string): Promise<string> {
   return until(async () => readQr(await page.screenshot()));
 }
 
-/** A phone's browser, which never was here. */
+/** A phone's browser, with a new profile. */
 async function openPhone({ origin, pathname, hash }: URL): Promise<Page> {
   const context = await openProfile(origin, { size: PHONE, touch: true });
   const page = await context.newPage();

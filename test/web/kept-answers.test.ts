@@ -57,7 +57,7 @@ webTest(
     await card(page, "Kept?").getByText("Waiting to be sent").waitFor();
     await card(page, "In words?").getByRole("textbox").fill("First words");
     await press(card(page, "In words?").getByRole("button", { name: "Send" }));
-    // The person can take it back, and has the words again.
+    // The person can take it back, and gets its text as a draft.
     await press(card(page, "In words?").getByRole("button", { name: "Change answer" }));
     const box = card(page, "In words?").getByRole("textbox");
     expect(await box.inputValue()).toBe("First words");
@@ -147,7 +147,7 @@ webTest(
     await page.getByRole("link", { name: "Account" }).click();
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
     const dialog = page.getByRole("alertdialog");
-    await dialog.getByText("1 answer still waits to be sent.").waitFor();
+    await dialog.getByText("1 answer hasn't been sent yet.").waitFor();
     await dialog.getByRole("button", { name: "Sign out" }).click();
     await page.getByText("You're signed out").waitFor();
     expect(await stored(page)).toBeNull();

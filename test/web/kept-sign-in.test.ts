@@ -1,4 +1,4 @@
-/** A sign-in is erased only if the server says that it has ended it (docs/interface.md 4.1.7). */
+/** A sign-in is erased only if the server says that it has ended it (§4.1.7). */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
@@ -16,7 +16,7 @@ const NOISE = /Failed to load resource|ERR_|401/;
 
 const tokenIn = (page: Page) => page.evaluate(() => localStorage.getItem("relay.token"));
 const unknown = (page: Page) =>
-  page.getByRole("status").getByText("doesn't know this browser's sign-in");
+  page.getByRole("status").getByText("doesn't recognize this browser's sign-in");
 const retry = (page: Page) => page.getByRole("button", { name: "Retry" });
 
 webTest(

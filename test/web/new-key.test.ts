@@ -78,7 +78,7 @@ webTest("Done ends the key in every tab, and in a copy of the tab that opens lat
   await other.goto(page.url());
   await untilLive(other);
   await other.getByLabel("Sign-in").selectOption("The agent's key");
-  await other.getByText("Relay doesn't show a key again").waitFor();
+  await other.getByText("Put the key you saved in place of").waitFor();
   await page.getByRole("link", { name: "Done" }).click();
   await shown(now).waitFor({ state: "detached" });
   await later.goto(`${app.url}/#/agents`);

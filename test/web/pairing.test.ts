@@ -1,4 +1,4 @@
-/** Adding a browser to an account by a link or a code (docs/interface.md 5.14). */
+/** Adding a browser to an account by a link or a code (§5.14). */
 
 import { expect, test } from "bun:test";
 import type { Page } from "playwright-core";
@@ -76,8 +76,8 @@ webTest("a phone joins over plain http by the link of the QR code, once told to"
   await phone.getByRole("button", { name: "Add this browser" }).click();
   await untilLive(phone);
 
-  await desk.getByText("Chrome on Linux joined").waitFor();
-  // One that comes after it is none of this code's.
+  await desk.getByText("Chrome on Linux signed in").waitFor();
+  // A later one did not use this code.
   const other = await pair(app.url, person, "Somebody else");
   await desk.getByText("Somebody else signed in to your account").waitFor();
   await person.send(`DELETE /v1/sessions/${other.session.id}`);
@@ -91,7 +91,7 @@ webTest("a phone joins over plain http by the link of the QR code, once told to"
   const row = desk.locator("li", { hasText: "Chrome on Linux" });
   await row.getByText("Added with a code").waitFor();
   expect(await row.getByText("Never used").count()).toBe(0);
-  // It was told of in the dialog.
+  // The dialog has told the person of it.
   expect(await desk.getByText("signed in to your account").count()).toBe(0);
   // Neither the code nor a token is in any address or log line.
   for (const line of app.lines) {
@@ -156,7 +156,7 @@ webTest("a lost response loses nothing: trying again gives the same sign-in", as
   await untilLive(page);
   expect(await sessionsOf(person)).toHaveLength(2);
 
-  // The same after a reload, which claims nothing by itself.
+  // After a reload too, which claims nothing by itself.
   const again = await openPage(app.url, { at: atOf((await newCode(person)).url) });
   await loseClaim(again);
   await again.getByRole("button", { name: "Add this browser" }).click();
@@ -167,7 +167,7 @@ webTest("a lost response loses nothing: trying again gives the same sign-in", as
     return route.continue();
   });
   await again.reload();
-  await again.getByText("was not finished").waitFor();
+  await again.getByText("didn't finish").waitFor();
   expect([claims, await tokenIn(again)]).toEqual([0, null]);
   await again.getByRole("button", { name: "Try again" }).click();
   await untilLive(again);
@@ -195,7 +195,7 @@ webTest("to cancel after a lost response ends the sign-in that it made", async (
   await page.getByRole("button", { name: "Add this browser" }).click();
   await page.getByRole("alert").waitFor();
   expect(await sessionsOf(person)).toHaveLength(2);
-  // Not even the server can be reached now: it is made up for at the next load.
+  // The server can't be reached now: the next load ends the sign-in.
   await page.route("**/trpc/sessions.*", (route) => route.abort());
   await page.getByRole("button", { name: "Cancel" }).click();
   await page.getByLabel("I have a code").waitFor();
@@ -205,7 +205,7 @@ webTest("to cancel after a lost response ends the sign-in that it made", async (
   await until(async () => (await sessionsOf(person)).length === 1);
   await page.waitForFunction(() => localStorage.length === 0);
 
-  // One that never arrived is nothing to end.
+  // A claim that never arrived leaves nothing to end.
   const other = await openPage(app.url, { at: atOf((await newCode(person)).url) });
   await other.route("**/trpc/pairings.claim", (route) => route.abort());
   await other.getByRole("button", { name: "Add this browser" }).click();
@@ -279,7 +279,7 @@ webTest("a code that expired is replaced when the person says so", async () => {
   const { code } = (await (await made).json()).result.data;
   await page.getByText(code).waitFor();
   // On loopback there is no address for another device.
-  await page.getByText("There is no QR code").waitFor();
+  await page.getByText("There's no QR code").waitFor();
 });
 
 webTest("the first view leads with the code on a phone and under another address", async () => {

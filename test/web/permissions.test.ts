@@ -1,4 +1,4 @@
-/** Permission prompts of coding agents in the page (docs/interface.md 2.5.5). */
+/** Permission prompts of coding agents in the page (§2.5.5). */
 
 import { expect } from "bun:test";
 import { mkdir } from "node:fs/promises";
@@ -110,7 +110,7 @@ webTest("nothing is allowed before the whole command is loaded, by key or click"
   await cards(page).first().focus();
   await until(async () => {
     await page.keyboard.press("y");
-    return page.getByText("Read the command to its end first").first().isVisible();
+    return page.getByText("Read the command to the end first").first().isVisible();
   });
   // Numbers allow nothing at any time.
   await page.keyboard.press("1");
@@ -177,7 +177,7 @@ webTest("a long command is scrolled to its end before it can be allowed", async 
   await cards(page).first().focus();
   await until(async () => {
     await page.keyboard.press("y");
-    return page.getByText("Read the command to its end first").first().isVisible();
+    return page.getByText("Read the command to the end first").first().isVisible();
   });
   expect(await hint.isVisible()).toBe(true);
   expect(await isOff(page, "Allow")).toBe(true);
@@ -200,7 +200,7 @@ webTest("prompts of one session stand together, and each is answered by itself",
   await prompt(agent, "make alone");
   const second = await prompt(agent, "make two", { ...turn, agent_id: "explorer-7" });
   const page = await openPage(app.url, { as: person });
-  await page.getByText("2 requests of session 12345678…").waitFor();
+  await page.getByText("2 requests from session 12345678…").waitFor();
   // Commands are loaded once they are in view.
   const commands = page.getByRole("figure", { name: "The command" });
   for (const at of [1, 2, 3]) {
@@ -216,7 +216,7 @@ webTest("prompts of one session stand together, and each is answered by itself",
   expect(await of("make two").textContent()).toContain("Subagentexplorer-7");
   expect(await of("make one").textContent()).not.toContain("Subagent");
   await press(of("make two").getByRole("button", { name: "Deny" }));
-  await page.getByText("2 requests of session").waitFor({ state: "detached" });
+  await page.getByText("2 requests from session").waitFor({ state: "detached" });
   expect(decisionIn(await second.decided).behavior).toBe("deny");
   await press(of("make one").getByRole("button", { name: "Allow", exact: true }));
   expect(decisionIn(await first.decided).behavior).toBe("allow");
@@ -234,7 +234,7 @@ webTest(
     await page.context().setOffline(true);
     await page.getByText("Offline.").waitFor();
     await press(button(page, "Allow"));
-    await page.getByText("A permission can only be answered while connected").waitFor();
+    await page.getByText("a request for permission can only be answered while connected").waitFor();
     // The answer to a question is kept, and sent after the one that is not.
     await press(cards(page).filter({ hasText: "Kept?" }).getByRole("button", { name: "Yes" }));
     await page.context().setOffline(false);
@@ -242,7 +242,7 @@ webTest(
       async () => (await agent.send(`GET /v1/questions/${question.id}`)).body.answer === "Yes",
     );
     expect((await agent.send(`GET /v1/questions/${id}`)).body.status).toBe("pending");
-    // A lost response is no reason to send it again either.
+    // After a lost response it isn't sent again either.
     await page.route("**/trpc/questions.answer*", (route) => route.abort());
     await press(button(page, "Allow"));
     await page.getByText("Couldn't reach the server.").waitFor();

@@ -85,7 +85,7 @@ webTest("a prompt and a description are formatted, accessible, and fit a phone",
 const LONG = 9_900;
 const filled = (part: string) => part.repeat(Math.ceil(LONG / part.length)).slice(0, LONG);
 
-/** Texts that are no Markdown, or more than the page formats. */
+/** Texts that aren't Markdown, or are more than the page formats. */
 const AS_WRITTEN: Readonly<Record<string, string>> = {
   "deep quotes": `${">".repeat(40)} deep inside`,
   "deep lists": `${"- ".repeat(40)}deep inside`,

@@ -1,4 +1,4 @@
-/** Notifications by push while no page looks: what the service worker shows, answers and opens. */
+/** Notifications by Web Push while no page has the focus: what the service worker shows, answers and opens. */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";

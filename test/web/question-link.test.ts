@@ -50,9 +50,9 @@ webTest("a link to a question that ended says how, and one to none says so", asy
     await agent.send(`DELETE /v1/questions/${id}`);
   }
   const page = await openPage(app.url, { as: person, at: `#/questions/${by_agent.id}` });
-  await page.getByText("Its agent cancelled it").waitFor();
+  await page.getByText("The agent cancelled it").waitFor();
   await go(page, `questions/${with_task.id}`);
-  await page.getByText("It was cancelled, by its agent or with its task").waitFor();
+  await page.getByText("The agent cancelled it, or its task was deleted").waitFor();
   await go(page, `questions/${old.id}`);
   await page.getByText("You answered it").waitFor();
   await page.getByRole("article", { name: "Long ago?" }).getByText("No", { exact: true }).waitFor();

@@ -1,4 +1,4 @@
-/** Context, links, other answers, notes and fallbacks in the page (docs/interface.md 2.5). */
+/** Context, links, other answers, notes and fallbacks in the page (§2.5). */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
@@ -35,15 +35,18 @@ webTest("context and link are below the prompt, in a frame that names the agent"
   const frame = card(page, RICH.prompt).getByRole("figure", { name: "From the agent" });
   await frame.getByText("new line").waitFor();
   const text = await frame.textContent();
-  expect(text).toContain(`In the words of ${agent.key.label}`);
+  expect(text).toContain(`From ${agent.key.label}`);
   // Raw HTML is text, and the frame has no button but its own.
   expect(text).toContain("<button>Approve</button>");
-  expect(await frame.getByRole("button").count()).toBe(0);
+  await frame.getByRole("button", { name: "Show as written" }).waitFor();
+  expect(await frame.getByRole("button").count()).toBe(1);
   const link = frame.getByRole("link", { name: /user\.example/ });
   expect(await link.getAttribute("href")).toBe(RICH.url);
   expect(await link.getAttribute("rel")).toBe("noopener noreferrer");
   expect(await link.getAttribute("target")).toBe("_blank");
-  expect(await card(page, RICH.prompt).textContent()).toMatch(/Otherwise: No, in [1-4]:\d\d/);
+  expect(await card(page, RICH.prompt).textContent()).toMatch(
+    /If you don't answer: No \([1-4]:\d\d left\)/,
+  );
   expect(await violations(page, "main")).toEqual([]);
 });
 
@@ -80,7 +83,7 @@ webTest("other words are an answer, and a note goes with any", async () => {
   const other = card(page, "Go on?");
   await other.waitFor();
   expect(await other.getByRole("button", { name: "Other…" }).count()).toBe(0);
-  expect(await other.textContent()).not.toContain("Otherwise");
+  expect(await other.textContent()).not.toContain("If you don't answer");
   // The draft of the first note is not the second's, and keys type in the field.
   await press(other.getByRole("button", { name: "Add a note" }));
   await other.getByRole("textbox", { name: "Note" }).pressSequentially("yn");
@@ -143,7 +146,7 @@ webTest(
     const { right } = await shown.evaluate((one) => one.getBoundingClientRect().toJSON());
     expect(right).toBeLessThanOrEqual(PHONE.width);
     await card(page, prompt)
-      .getByText(/^Otherwise, in \d+:\d\d:$/)
+      .getByText(/^If you don't answer \(\d+:\d\d left\):$/)
       .waitFor();
     await card(page, prompt).getByRole("button", { name: "Show all" }).click();
     const end = await card(page, prompt).getByText("Then delete the backups").boundingBox();
@@ -216,7 +219,7 @@ webTest("an answer that comes too late is sent as a message with one tap", async
   await other.getByText("Not sent: you've already sent an answer to this question").waitFor();
   await other.getByText("You sent an answer as a message.").waitFor();
   expect(await texts()).toHaveLength(1);
-  expect(await other.locator("article").textContent()).toContain("Otherwise: No");
+  expect(await other.locator("article").textContent()).toContain("Without an answer: No");
   expect(await violations(other, "main")).toEqual([]);
   // Where nothing was sent, an option is sent from there.
   const later = await ask(agent.send, { prompt: "Again?", expires_in: 60 });

@@ -1,4 +1,4 @@
-/** Connecting an agent: instructions for each client, and word of its first request. */
+/** Connecting an agent: instructions for each client, and the sign of its first request. */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
@@ -74,7 +74,7 @@ webTest("each client has its lines, with the key while it is known", async () =>
   // They can be seen again, with a placeholder. The client is the one chosen last.
   await page.getByRole("link", { name: "Setup" }).click();
   await page.getByLabel("Sign-in").selectOption("The agent's key");
-  await page.getByText("Relay doesn't show a key again").waitFor();
+  await page.getByText("Put the key you saved in place of").waitFor();
   expect(await codes(page)).toEqual(expected(KEY_PLACEHOLDER, "Codex"));
   await choose(page, "Other / curl");
   const docs = page.getByRole("link", { name: "the HTTP interface" });
@@ -173,7 +173,7 @@ webTest("where OAuth is offered, lines without a key come first", async () => {
   await untilSettled(page);
   expect(await violations(page)).toEqual([]);
   await expectNoOverflow(page);
-  // Another agent's requests are not it.
+  // Another agent's requests don't count.
   await initialize(app.url, older.secret, "ci-7");
   const { tokens } = await connectClient(app.url, person);
   await page.getByText("Waiting for its first request…").waitFor();

@@ -1,4 +1,4 @@
-/** The list of sign-ins, word of new ones, and signing out (docs/interface.md 5.13). */
+/** The list of sign-ins, word of new ones, and signing out (§5.13). */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
@@ -66,7 +66,7 @@ webTest("a new sign-in shows on every other device, where it can be signed out",
   await untilLive(away);
   expect(await away.getByText(notice).count()).toBe(0);
 
-  await desk.getByRole("button", { name: "End this sign-in, Safari on iPhone" }).click();
+  await desk.getByRole("button", { name: "Sign it out, Safari on iPhone" }).click();
   await desk.getByRole("alertdialog").getByRole("button", { name: "Sign out" }).click();
   await phone_page.getByText("This browser was signed out from another device.").waitFor();
   expect(await phone_page.evaluate(() => localStorage.length)).toBe(0);
@@ -100,7 +100,7 @@ webTest("the only sign-in ends only if the person says so", async () => {
     await dialog.getByText("you need your token to sign in again").waitFor();
     if (!keeps) {
       await dialog.getByRole("switch", { name: "Keep the token valid" }).uncheck();
-      await dialog.getByText("Only the administrator of this server").waitFor();
+      await dialog.getByText("only this server's administrator can let you back in").waitFor();
     }
     await dialog.getByRole("button", { name: "Sign out" }).click();
     await page.getByText("You're signed out").waitFor();
@@ -123,7 +123,7 @@ webTest("a sign-out that the server refuses leaves the browser signed in", async
   await signOut(page).click();
   const dialog = page.getByRole("alertdialog");
   await dialog.getByRole("button", { name: "Sign out" }).click();
-  await dialog.getByRole("alert").getByText("the only sign-in").waitFor();
+  await dialog.getByRole("alert").getByText("your account's only sign-in").waitFor();
   await untilLive(page);
   // By now the page knows.
   await dialog.getByRole("switch", { name: "Keep the token valid" }).waitFor();

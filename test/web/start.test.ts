@@ -1,4 +1,4 @@
-/** A start link: the first account of a server that creates one only (docs/interface.md §5.2.1). */
+/** A start link: the first account of a server that creates one only (§5.2.1). */
 
 import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -39,7 +39,7 @@ webTest(
     await untilLive(page);
 
     await late.getByRole("button", { name: "Create account" }).click();
-    await late.getByRole("alert").getByText("exists already").waitFor();
+    await late.getByRole("alert").getByText("already has its first account").waitFor();
     await late.getByRole("button", { name: "Sign in instead" }).click();
     await late.getByLabel("Account token").waitFor();
     // Pages that open from now on offer no account.

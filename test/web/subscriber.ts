@@ -50,7 +50,7 @@ export async function createSubscriber({ headless = true } = {}) {
       const page = await openTab(context, `${url}/#/account`);
       await untilLive(page);
       await page.getByRole("button", { name: "Notify this device" }).click();
-      await page.getByText("This device is notified even while Relay is closed.").waitFor();
+      await page.getByText("You get notifications here even while Relay is closed.").waitFor();
       return { context, page };
     },
   };

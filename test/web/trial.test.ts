@@ -87,7 +87,7 @@ webTest(
       const says_why = view !== `agents/${key.id}`;
       if (says_why)
         await page
-          .getByText(/or until you choose “It was me” on/)
+          .getByText(/choose “It was me” on/)
           .first()
           .waitFor();
       else await page.getByRole("heading", { name: "Builder" }).waitFor();
@@ -99,7 +99,7 @@ webTest(
     expect(await violations(page)).toEqual([]);
     const live_activities = page.getByRole("switch", { name: "Live activities" });
     expect(await live_activities.isDisabled()).toBe(true);
-    // Its own name is its own business.
+    // It may rename itself.
     expect(await offered(page, "Rename Safari on iPhone")).toBe(true);
 
     await person.send(`POST /v1/sessions/${phone.session.id}/confirm`);
@@ -135,7 +135,7 @@ webTest(
     const phone = await pair(app.url, person, "Firefox on Android");
     const phone_page = await openPage(app.url, { as: phone, size: PHONE, at: "#/agents" });
     await phone_page.getByText(/it can't add agents/).waitFor();
-    await dialog.getByText("Firefox on Android joined").waitFor();
+    await dialog.getByText("Firefox on Android signed in").waitFor();
     await dialog.getByText("127.0.0.1").waitFor();
     expect(await violations(desk)).toEqual([]);
     await dialog.getByRole("button", { name: "It was me, Firefox on Android" }).click();
@@ -158,7 +158,7 @@ webTest("a sign-in that was not the person's is ended where the code was shown",
   const dialog = desk.getByRole("dialog");
   await dialog.getByText("Waiting for the device").waitFor();
   await pair(app.url, person, "Chrome on Windows");
-  await dialog.getByRole("button", { name: "End this sign-in" }).click();
+  await dialog.getByRole("button", { name: "Sign it out" }).click();
   await desk.getByRole("alertdialog").getByRole("button", { name: "Sign out" }).click();
   // A new code, for the right device.
   await dialog.getByText("Waiting for the device").waitFor();

@@ -220,7 +220,7 @@ webTest(
     await context.grantPermissions(["notifications"], { origin: app.url });
     const page = await openTab(context, `${app.url}/#/account`);
     await page.getByRole("button", { name: "Notify this device" }).click();
-    await page.getByText("Your browser couldn't subscribe to its push service").waitFor();
+    await page.getByText("Your browser couldn't reach its notification service").waitFor();
     expect(await page.evaluate(() => localStorage.getItem("relay.notify"))).toBe("on");
     expect(await channelsOf(person)).toEqual([]);
   },

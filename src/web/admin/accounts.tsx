@@ -14,7 +14,6 @@ const Pair = lazy(() => import("./pair.tsx").then(({ Pair: pair }) => ({ default
 
 type Account = Outputs["accounts"]["accounts"][number];
 
-/** Accounts per page. */
 const PAGE = 25;
 
 export function Accounts({ api }: { api: AdminApi }) {

@@ -21,7 +21,6 @@ interface Line {
 
 interface ChartProps {
   readonly title: string;
-  /** Formats a value, for the axis and the legend. */
   readonly format: (value: number) => string;
   readonly times: readonly number[];
   readonly lines: readonly Line[];
@@ -112,26 +111,20 @@ export function Chart({ title, format, times, lines, scale, filled, live }: Char
               <path d={area(lines[0]!.values, x, y)} className={COLORS[lines[0]!.color].area} />
             )}
             {lines.map(({ name, color, values }) => (
-              <path
+              <g
                 key={name}
-                d={path(values, x, y)}
                 className={classes("fill-none", COLORS[color].line)}
-                strokeWidth={1.75}
-                strokeDasharray={COLORS[color].dash}
                 strokeLinejoin="round"
                 strokeLinecap="round"
-                vectorEffect="non-scaling-stroke"
-              />
-            ))}
-            {lines.map(({ name, color, values }) => (
-              <path
-                key={name}
-                d={dots(values, x, y)}
-                className={classes("fill-none", COLORS[color].line)}
-                strokeWidth={6}
-                strokeLinecap="round"
-                vectorEffect="non-scaling-stroke"
-              />
+              >
+                <path
+                  d={path(values, x, y)}
+                  strokeWidth={1.75}
+                  strokeDasharray={COLORS[color].dash}
+                  vectorEffect="non-scaling-stroke"
+                />
+                <path d={dots(values, x, y)} strokeWidth={6} vectorEffect="non-scaling-stroke" />
+              </g>
             ))}
             {chosen !== null && (
               <path

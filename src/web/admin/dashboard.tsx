@@ -21,7 +21,7 @@ import { Traffic } from "./traffic.tsx";
 /** A refused token is kept: only the operator knows whether it has been replaced. */
 function problemOf({ code, message }: Fault): string {
   if (code !== "unauthorized") return message;
-  return "The server doesn't accept this tab's token. If ADMIN_TOKEN has changed, sign out and enter the new one. It's tried again by itself.";
+  return "The server doesn't accept this tab's token. If ADMIN_TOKEN has changed, sign out and enter the new one. Otherwise, this page keeps trying.";
 }
 
 interface DashboardProps {
@@ -76,7 +76,7 @@ export function Dashboard({ api, onLeave }: DashboardProps) {
             </Panel>
           </Column>
           <Column>
-            <Panel title="Pushes" of="both" data={pushes} fault={faults.pushes}>
+            <Panel title="Notifications" of="both" data={pushes} fault={faults.pushes}>
               {(data) => <Pushes figures={data} />}
             </Panel>
             <Panel title="Event outbox" of="both" data={outbox} fault={faults.outbox}>
@@ -110,7 +110,7 @@ function InTurn({ answers }: Pick<Polled, "answers">) {
   if (processes.length === 0) return null;
   return (
     <p role="status" className="rounded-xl bg-warn-soft px-4 py-3 text-warn">
-      {`Responses come from ${processes.length} processes in turn (${processes.join("; ")}). Figures of "this process" belong to the one that responded last. To follow one process, open its own address.`}
+      {`${processes.length} processes answer in turn at this address (${processes.join("; ")}). Figures of "this process" are those of the last one to answer. To watch one process, open its own address.`}
     </p>
   );
 }
@@ -119,7 +119,6 @@ function Column({ children }: { children: ReactNode }) {
   return <div className="min-w-0 space-y-5">{children}</div>;
 }
 
-/** Whether the figures are current. */
 function Live({ polled: { at, fault } }: { polled: Polled }) {
   const live = at !== null && fault === null;
   return (
@@ -144,7 +143,6 @@ function Live({ polled: { at, fault } }: { polled: Polled }) {
   );
 }
 
-/** The key figures. */
 function Tiles({ polled: { figures } }: { polled: Polled }) {
   const { overview, process, series, store } = figures;
   const counts = overview?.counts;

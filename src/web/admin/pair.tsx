@@ -1,11 +1,12 @@
-/** A pairing code for a person who has lost every sign-in (docs/interface.md 5.14.5). */
+/** A pairing code for a person who has lost every sign-in (§5.14.5). */
 
 import { useState } from "react";
-import { type Fault, faultOf, type Pairing } from "../state/api.ts";
+import type { Pairing } from "../state/api.ts";
 import { Button } from "../ui/button.tsx";
 import { Sheet } from "../ui/dialog.tsx";
 import { PairingCode } from "../ui/pairing-code.tsx";
 import { Problem } from "../ui/parts.tsx";
+import { useAction } from "../ui/use-action.ts";
 import type { AdminApi } from "./api.ts";
 
 interface PairProps {
@@ -25,18 +26,8 @@ export function Pair({ api, account_id, onClose }: PairProps) {
 
 function Code({ api, account_id }: { api: AdminApi; account_id: string }) {
   const [pairing, setPairing] = useState<Pairing | null>(null);
-  const [fault, setFault] = useState<Fault | null>(null);
-  const [busy, setBusy] = useState(false);
-  const make = async () => {
-    setBusy(true);
-    try {
-      setPairing(await api.pair.mutate({ account_id }));
-      setFault(null);
-    } catch (error) {
-      setFault(faultOf(error));
-    }
-    setBusy(false);
-  };
+  const { busy, fault, run } = useAction();
+  const make = () => run(async () => setPairing(await api.pair.mutate({ account_id })));
   if (pairing) return <PairingCode pairing={pairing} onAgain={() => void make()} />;
   return (
     <div className="space-y-5">
@@ -45,8 +36,8 @@ function Code({ api, account_id }: { api: AdminApi; account_id: string }) {
         <code className="said break-all font-mono text-[0.8125rem]">{account_id}</code>.
       </p>
       <p className="text-soft">
-        Whoever uses the code can read and do everything in this account, so make sure who is asking
-        for it. It is logged, and the person sees in the list of sign-ins that you added it.
+        Anyone with the code has full access to this account, so make sure you know who is asking
+        for it. Making it is logged, and the person sees in the list of sign-ins that you added it.
       </p>
       {fault && <Problem>{fault.message}</Problem>}
       <Button variant="primary" busy={busy} onClick={() => void make()}>

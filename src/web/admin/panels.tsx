@@ -67,7 +67,7 @@ export function Process({ figures }: { figures: Outputs["process"] }) {
             ? "None"
             : refused.map(([limit, times]) => `${limit} ${count(times)}`).join(", "),
         ],
-        ["Activity log", `${count(activity.queued)} queued, ${count(activity.dropped)} dropped`],
+        ["Request log", `${count(activity.queued)} queued, ${count(activity.dropped)} dropped`],
       ]}
     />
   );
@@ -80,15 +80,9 @@ export function StoreState({ figures }: { figures: Outputs["store"] }) {
         facts={[
           [
             "State",
-            figures.reachable ? (
-              <Badge key="s" tone="ok">
-                Reachable
-              </Badge>
-            ) : (
-              <Badge key="s" tone="danger">
-                Unreachable
-              </Badge>
-            ),
+            <Badge key="s" tone={figures.reachable ? "ok" : "danger"}>
+              {figures.reachable ? "Reachable" : "Unreachable"}
+            </Badge>,
           ],
           ["Kind", figures.kind === "embedded" ? "Local file" : "libSQL server"],
           ["Read latency", figures.latency === null ? "–" : span(figures.latency)],
@@ -140,7 +134,6 @@ const FURTHEST = [
   ["failed", "danger", "failed"],
 ] as const;
 
-/** Failures shown. */
 const SHOWN = 5;
 
 export function Pushes({ figures }: { figures: Outputs["pushes"] }) {

@@ -5,9 +5,8 @@ import { elapsed, every, now } from "../clock.ts";
 import { type Fault, faultOf } from "../state/api.ts";
 import type { AdminApi, Outputs } from "./api.ts";
 
-/** Seconds between polls. */
 const EVERY = 5;
-/** Seconds between polls while the token is refused, at most. */
+/** Most seconds between polls while the token is refused. */
 const SLOWEST = 60;
 
 const NAMES = ["overview", "process", "series", "store", "outbox", "pushes", "jobs"] as const;
@@ -30,7 +29,7 @@ export interface Polled {
 /** Identifies a process. In containers each may have pid 1, so the start time is needed too. */
 type Answerer = Pick<Outputs["process"], "pid" | "started_at">;
 
-/** Polls of which the process is remembered: those of a minute. */
+/** Polls whose process is remembered: a minute of them. */
 const REMEMBERED = 12;
 
 const NOTHING: Polled = { figures: {}, faults: {}, fault: null, at: null, answers: [] };

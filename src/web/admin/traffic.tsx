@@ -66,7 +66,7 @@ export function Traffic({ minutes, pushes }: TrafficProps) {
       />
       {pushes && (
         <Chart
-          title="Pushes per minute"
+          title="Notifications per minute"
           format={count}
           times={over.times}
           scale={(most) => evenScale(most, 10)}

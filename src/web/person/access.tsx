@@ -1,5 +1,5 @@
 /**
- * Access to an agent: the programs that got it by OAuth, and its key (docs/interface.md §5.4.7).
+ * Access to an agent: the programs that got it by OAuth, and its key (§5.4.7).
  */
 
 import { useState } from "react";
@@ -38,9 +38,7 @@ export function Access({ agent }: { agent: Key }) {
   return (
     <section className="card p-5">
       <h2 className="font-semibold text-base">Access</h2>
-      <p className="mt-1 mb-4 text-soft">
-        Programs that you allowed to act as this agent, without its key.
-      </p>
+      <p className="mt-1 mb-4 text-soft">Programs you let act as this agent without its key.</p>
       {fault && !grants && <Problem>{fault.message}</Problem>}
       {!grants && !fault && <Skeleton rows={1} label="Loading access" />}
       {grants?.length === 0 && <p className="text-faint">None</p>}
@@ -65,9 +63,8 @@ export function Access({ agent }: { agent: Key }) {
         action="Replace the key"
         onConfirm={replace}
       >
-        The key that this agent has now stops working immediately. You get a new one to put in its
-        place. Programs in the list above keep their access. A webhook that the agent set with its
-        old key is removed.
+        The agent's current key stops working immediately, and you get a new one. Programs listed
+        above keep their access. A webhook that the agent set with its old key is removed.
       </Confirm>
     </section>
   );
@@ -77,7 +74,7 @@ function GrantRow({ grant, agent }: { grant: Grant; agent: Key }) {
   const { api, store } = useSession();
   const [revoking, setRevoking] = useState(false);
   const in_trial = useTrialEnd() !== null;
-  const name = grant.client_name ?? "A program without a name";
+  const name = grant.client_name ?? "Unnamed program";
   const revoke = async () => {
     await api.keys.revokeGrant.mutate({ key_id: agent.id, grant_id: grant.id });
     store.grantsChanged(agent.id);

@@ -1,7 +1,7 @@
 /** The account view: browser settings, token, devices, sign-out and deletion. */
 
 import { KeyRound, LogOut, RefreshCw, Smartphone, Trash2 } from "lucide-react";
-import { type ReactNode, useState, useSyncExternalStore } from "react";
+import { useState, useSyncExternalStore } from "react";
 import { type Device, faultOf } from "../state/api.ts";
 import { newKeySecret, onNewKeySecret } from "../state/new-key-secrets.ts";
 import { leave, replaceToken, signOut, unconfirmedToken } from "../state/session.ts";
@@ -9,7 +9,7 @@ import { Ago } from "../ui/ago.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { Switch } from "../ui/field.tsx";
-import { Badge, Facts, Heading, Problem } from "../ui/parts.tsx";
+import { Badge, Facts, Heading, Problem, Section } from "../ui/parts.tsx";
 import { Secret } from "../ui/secret.tsx";
 import { toast } from "../ui/toast.tsx";
 import { useLoaded } from "../ui/use-loaded.ts";
@@ -26,27 +26,18 @@ export function AccountView() {
       <Heading>Account</Heading>
       <div className="space-y-4">
         <TrialNote what="add devices, change channels, settings or other sign-ins, or delete the account" />
-        <Part title="Notifications">
+        <Section title="Notifications">
           <ChannelSettings />
-        </Part>
+        </Section>
         <Settings />
-        <Part title="Sign-ins">
+        <Section title="Sign-ins">
           <SignInList />
-        </Part>
+        </Section>
         <Token />
         <Devices />
         <End />
       </div>
     </>
-  );
-}
-
-function Part({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <section className="card p-5">
-      <h2 className="mb-4 font-semibold text-base">{title}</h2>
-      {children}
-    </section>
   );
 }
 
@@ -66,7 +57,7 @@ function Settings() {
     }
   };
   return (
-    <Part title="Settings">
+    <Section title="Settings">
       <Switch
         label="Live activities"
         hint="Show tasks in progress on the lock screen of your devices."
@@ -74,7 +65,7 @@ function Settings() {
         disabled={account === null || in_trial}
         onChange={({ target }) => void setLive(target.checked)}
       />
-    </Part>
+    </Section>
   );
 }
 
@@ -89,10 +80,10 @@ function Token() {
     toast("Token replaced");
   };
   return (
-    <Part title="Token">
+    <Section title="Token">
       <p className="mb-3 text-soft">
-        This browser's own token. It works until you sign out here or replace it. Save it as a way
-        back in if you lose all your devices. Anyone who has it has full access to your account.
+        This browser's token works until you replace it or sign out here. Save it to get back in if
+        you lose all your devices. Anyone who has it has full access to your account.
       </p>
       <Secret text={token} name="account token" hidden />
       {next !== null && (
@@ -130,10 +121,10 @@ function Token() {
         action="Replace"
         onConfirm={replace}
       >
-        This browser switches to a new token. Anyone else who uses the old one is signed out; your
-        other sign-ins have tokens of their own.
+        This browser gets a new token. Anyone else who uses the old one is signed out. Your other
+        sign-ins have their own tokens.
       </Confirm>
-    </Part>
+    </Section>
   );
 }
 
@@ -142,7 +133,7 @@ function Devices() {
   const [removing, setRemoving] = useState<Device | null>(null);
   const loads = useStore((store) => store.loads());
   const in_trial = useTrialEnd() !== null;
-  // Devices have no events (docs/interface.md §7.3.5), so they are read again after each reconnect.
+  // Devices have no events (§7.3.5), so they are read again after each reconnect.
   const { value, setValue, fault, load } = useLoaded(loads, () => api.devices.list.query({}));
   const devices = value?.devices;
   const remove = async ({ id }: Device) => {
@@ -155,7 +146,7 @@ function Devices() {
     }
   };
   return (
-    <Part title="Devices">
+    <Section title="Devices">
       {fault && <Problem>{fault.message}</Problem>}
       {devices?.length === 0 && (
         <p className="text-soft">
@@ -195,7 +186,7 @@ function Devices() {
       >
         It won't get notifications until its app registers it again.
       </Confirm>
-    </Part>
+    </Section>
   );
 }
 
@@ -244,9 +235,9 @@ function End() {
           <LastSignIn keeps={keeps} onKeeps={setKeeps} has_new_key={new_secret !== null} />
         ) : (
           <p>
-            This browser's token ends, wherever you saved it. To sign in again, you add this browser
-            from another device
-            {new_secret && ". Save the new agent's key first: it is shown only once"}.
+            This browser's token stops working, even where you saved it. To sign in again, add this
+            browser from another device
+            {new_secret && ". Save the new agent's key first: it's shown only once"}.
           </p>
         )}
       </Confirm>
@@ -279,14 +270,14 @@ function LastSignIn({ keeps, onKeeps, has_new_key }: LastSignInProps) {
         <span>
           {keeps
             ? "You aren't signed in anywhere else, so you need your token to sign in again. Make sure you've saved it"
-            : "You aren't signed in anywhere else. Only the administrator of this server can then open your account again; your agents keep their access"}
+            : "You aren't signed in anywhere else, so only this server's administrator can let you back in. Your agents keep their access"}
           {has_new_key && ", and the new agent's key, which is shown only once"}.
         </span>
       </p>
       <div className="mt-4">
         <Switch
           label="Keep the token valid"
-          hint="So that you can sign in with it again."
+          hint="You can use it to sign in again."
           checked={keeps}
           onChange={({ target }) => onKeeps(target.checked)}
         />

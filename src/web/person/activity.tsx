@@ -13,7 +13,7 @@ import { usePagination } from "./use-pagination.ts";
 import { useSession } from "./use-store.ts";
 import { clientName } from "./words.ts";
 
-/** Seconds between refreshes: the log has no events (docs/interface.md 7.3.5). */
+/** Seconds between refreshes: the log has no events (§7.3.5). */
 const EVERY = 10;
 
 export function ActivityLog({ id }: { id: string }) {
@@ -33,7 +33,7 @@ export function ActivityLog({ id }: { id: string }) {
     <section aria-label="Activity">
       <div className="mb-3 flex items-center gap-3">
         <p className="min-w-0 flex-1 text-faint text-sm">
-          The last 200 requests of the past 7 days, without their content.
+          Up to 200 requests of the past 7 days, without their content.
         </p>
         <Button variant="quiet" onClick={() => void refresh()}>
           <RotateCw aria-hidden className="size-4" />

@@ -79,9 +79,10 @@ function KnownWays() {
       ) : (
         <>
           <p className="text-soft">
-            Relay doesn't show a key again: put the one you saved in place of{" "}
-            <code className="font-mono text-[0.8125rem]">{KEY_PLACEHOLDER}</code>. If it's lost,
-            replace it under <em className="not-italic font-medium">Key</em>.
+            Put the key you saved in place of{" "}
+            <code className="font-mono text-[0.8125rem]">{KEY_PLACEHOLDER}</code>: Relay can't show
+            it again. If you lost it, replace it under{" "}
+            <em className="not-italic font-medium">Key</em>.
           </p>
           <Instructions stepsOf={({ withKey }) => withKey(base, KEY_PLACEHOLDER)} />
         </>

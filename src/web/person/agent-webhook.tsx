@@ -1,16 +1,15 @@
 /**
  * The webhook that an agent's inbox items are posted to: shows, sets and removes it
- * (docs/interface.md §5.4.10).
+ * (§5.4.10).
  */
 
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import type { Key } from "../state/api.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
-import { TextField } from "../ui/field.tsx";
-import { Badge, FormProblem } from "../ui/parts.tsx";
+import { FieldForm } from "../ui/field-form.tsx";
+import { Badge } from "../ui/parts.tsx";
 import { toast } from "../ui/toast.tsx";
-import { useAction } from "../ui/use-action.ts";
 import { useLoaded } from "../ui/use-loaded.ts";
 import { STATE_NAMES } from "./channels/channel-words.ts";
 import { forgetNewSecret, keepNewSecret, NewSecrets } from "./channels/new-secrets.tsx";
@@ -35,11 +34,17 @@ function useWebhook({ id, webhook }: Key): Webhook | undefined {
 }
 
 export function AgentWebhook({ agent }: { agent: Key }) {
-  const { api, store } = useSession();
+  const { api, store, ended } = useSession();
   const webhook = useWebhook(agent);
   const [editing, setEditing] = useState(false);
   const [removing, setRemoving] = useState(false);
   const in_trial = useTrialEnd() !== null;
+  const set = async (url: string) => {
+    const { id, label } = agent;
+    const { secret } = await api.keys.setWebhook.mutate({ key_id: id, url: url.trim() });
+    forgetNewSecret(id);
+    keepNewSecret({ id, label, secret }, ended.signal);
+  };
   const remove = async () => {
     await api.keys.removeWebhook.mutate({ key_id: agent.id });
     const { webhook: _, ...rest } = agent;
@@ -51,11 +56,24 @@ export function AgentWebhook({ agent }: { agent: Key }) {
     <section className="card p-5">
       <h2 className="font-semibold text-base">Webhook</h2>
       <p className="mt-1 mb-4 text-soft">
-        New items in this agent's inbox are posted to a URL, so that it doesn't have to poll.
+        Relay posts new items of this agent's inbox to a URL, so the agent doesn't have to poll.
       </p>
       <NewSecrets wants={(id) => id === agent.id} />
       {webhook ? <Details webhook={webhook} /> : !editing && <p className="text-faint">None</p>}
-      {editing && <Form agent={agent} onDone={() => setEditing(false)} />}
+      {editing && (
+        <FieldForm
+          label="URL"
+          name="url"
+          type="url"
+          inputMode="url"
+          placeholder="https://example.com/hook"
+          hint="It gets a test first, then all unread items."
+          initial=""
+          save={set}
+          onDone={() => setEditing(false)}
+          className="mt-4"
+        />
+      )}
       {!editing && (
         <div className="mt-4 flex flex-wrap gap-3">
           {!in_trial && (
@@ -78,7 +96,7 @@ export function AgentWebhook({ agent }: { agent: Key }) {
         action="Remove"
         onConfirm={remove}
       >
-        Items that weren't posted stay unread in the agent's inbox.
+        Items not posted yet stay unread in the agent's inbox.
       </Confirm>
     </section>
   );
@@ -95,45 +113,5 @@ function Details({ webhook }: { webhook: Webhook }) {
       </p>
       <SentLines of={webhook} noun="item" />
     </div>
-  );
-}
-
-function Form({ agent, onDone }: { agent: Key; onDone: () => void }) {
-  const { api, ended } = useSession();
-  const { busy, fault, run } = useAction();
-  const [url, setUrl] = useState("");
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    const { id, label } = agent;
-    const done = await run(async () => {
-      const { secret } = await api.keys.setWebhook.mutate({ key_id: id, url: url.trim() });
-      forgetNewSecret(id);
-      keepNewSecret({ id, label, secret }, ended.signal);
-    });
-    if (done) onDone();
-  };
-  return (
-    <form onSubmit={(event) => void submit(event)} className="mt-4 space-y-3">
-      <TextField
-        label="URL"
-        name="url"
-        type="url"
-        inputMode="url"
-        required
-        autoFocus
-        value={url}
-        onChange={({ target }) => setUrl(target.value)}
-        placeholder="https://example.com/hook"
-        hint="It gets a test first, then all unread items."
-        error={fault?.fields.url}
-      />
-      <FormProblem fault={fault} />
-      <div className="flex gap-3">
-        <Button type="submit" variant="primary" busy={busy}>
-          Save
-        </Button>
-        <Button onClick={onDone}>Cancel</Button>
-      </div>
-    </form>
   );
 }

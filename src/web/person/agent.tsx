@@ -1,14 +1,14 @@
 /** One agent: its timeline, inbox, activity, key and setup. */
 
-import { ChevronLeft, Pencil, Trash2 } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { Pencil, Trash2 } from "lucide-react";
+import { type ReactElement, useState } from "react";
 import type { Key } from "../state/api.ts";
 import { Ago } from "../ui/ago.tsx";
 import { Button, ButtonLink, IconButton } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
 import { Confirm } from "../ui/dialog.tsx";
-import { Facts, Heading } from "../ui/parts.tsx";
-import { RenameForm } from "../ui/rename-form.tsx";
+import { FieldForm } from "../ui/field-form.tsx";
+import { BackLink, Facts, Heading, Section } from "../ui/parts.tsx";
 import { toast } from "../ui/toast.tsx";
 import { Access } from "./access.tsx";
 import { ActivityLog } from "./activity.tsx";
@@ -23,13 +23,14 @@ import { TrialNote, useTrialEnd } from "./trial.tsx";
 import { useKey, useSession } from "./use-store.ts";
 import { clientName } from "./words.ts";
 
-const PARTS = [
-  ["", "Timeline"],
-  ["inbox", "Inbox"],
-  ["activity", "Activity"],
-  ["key", "Key"],
-  ["setup", "Setup"],
-] as const;
+/** Sections of the view: the last part of the address, the title and the content. */
+const PARTS: readonly (readonly [string, string, (props: { agent: Key }) => ReactElement])[] = [
+  ["", "Timeline", Overview],
+  ["inbox", "Inbox", ({ agent: { id } }) => <Inbox id={id} />],
+  ["activity", "Activity", ({ agent: { id } }) => <ActivityLog id={id} />],
+  ["key", "Key", KeyPart],
+  ["setup", "Setup", AgentSetup],
+];
 
 export function AgentView({ id }: { id: string }) {
   const key = useKey(id);
@@ -53,19 +54,15 @@ function Agent({ agent }: { agent: Key }) {
   const { part } = useRoute();
   const in_trial = useTrialEnd() !== null;
   const [renaming, setRenaming] = useState(false);
-  const shown = part ?? "";
+  const [shown, , Part] = PARTS.find(([name]) => name === part) ?? PARTS[0]!;
   return (
     <>
-      <a
-        href="#/agents"
-        className="mb-1 inline-flex min-h-6 items-center gap-1 text-faint text-sm hover:underline"
-      >
-        <ChevronLeft aria-hidden className="size-4" />
-        Agents
-      </a>
+      <BackLink href="#/agents">Agents</BackLink>
       {renaming ? (
-        <RenameForm
-          name={agent.label}
+        <FieldForm
+          label="Name"
+          name="label"
+          initial={agent.label}
           save={async (label) =>
             store.put("keys", await api.keys.update.mutate({ key_id: agent.id, label }))
           }
@@ -102,16 +99,9 @@ function Agent({ agent }: { agent: Key }) {
           </a>
         ))}
       </nav>
-      {partOf(shown, agent)}
+      <Part agent={agent} />
     </>
   );
-}
-
-function partOf(part: string, agent: Key): ReactNode {
-  if (part === "inbox") return <Inbox id={agent.id} />;
-  if (part === "activity") return <ActivityLog id={agent.id} />;
-  if (part === "key") return <KeyPart agent={agent} />;
-  return part === "setup" ? <AgentSetup agent={agent} /> : <Overview agent={agent} />;
 }
 
 function Overview({ agent: { id } }: { agent: Key }) {
@@ -143,8 +133,7 @@ function KeyPart({ agent }: { agent: Key }) {
   const { last_client, last_host, last_used_at } = agent;
   return (
     <div className="space-y-4">
-      <section className="card p-5">
-        <h2 className="mb-4 font-semibold text-base">Key</h2>
+      <Section title="Key">
         <Facts
           facts={[
             [
@@ -160,7 +149,7 @@ function KeyPart({ agent }: { agent: Key }) {
             ["Last host", last_host === null ? "None" : <bdi key="h">{last_host}</bdi>],
           ]}
         />
-      </section>
+      </Section>
       <Access agent={agent} />
       <AgentWebhook agent={agent} />
       {in_trial ? (

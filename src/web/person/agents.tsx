@@ -18,7 +18,7 @@ const EVERY = 60;
 
 /**
  * Polls `last_used_at` of all keys every `seconds` while mounted: it has no event
- * (docs/interface.md 7.3.4).
+ * (§7.3.4).
  */
 export function useLastUse(seconds = EVERY): void {
   const { api, store } = useSession();
@@ -102,10 +102,10 @@ export function AgentsView() {
         <Skeleton label="Loading agents" />
       )}
       <p className="mt-6 text-faint text-sm">
-        To write an agent of your own, see <DocsLink />.
+        To write your own agent, see <DocsLink />.
         {!in_trial && (
           <>
-            {" If another browser shows a code for a program that asks for access, "}
+            {" If another browser shows a code to approve a program, "}
             <a href="#/approve" className="font-medium text-accent underline underline-offset-2">
               enter the code
             </a>
@@ -153,7 +153,6 @@ function AgentCard({ agent }: { agent: Key }) {
   );
 }
 
-/** Client, host and time of the last use. */
 function LastSeen({ agent: { last_used_at, last_client, last_host } }: { agent: Key }) {
   if (last_used_at === null && !last_client && !last_host) return <>Never used</>;
   return (

@@ -5,11 +5,11 @@ import { useEffect } from "react";
 import { Button } from "../ui/button.tsx";
 import { useDraft } from "./use-draft.ts";
 
-/** Name of the draft of an answer. */
 export const draftName = (question_id: string): string => `answer ${question_id}`;
 
 interface AnswerFormProps {
   readonly id: string;
+  readonly autoFocus?: boolean;
   readonly expired: boolean;
   readonly busy: boolean;
   /** Resolves to true once the question is closed. */
@@ -18,7 +18,7 @@ interface AnswerFormProps {
   readonly onDraft: (typed: boolean) => void;
 }
 
-export function AnswerForm({ id, expired, busy, onSend, onDraft }: AnswerFormProps) {
+export function AnswerForm({ id, autoFocus, expired, busy, onSend, onDraft }: AnswerFormProps) {
   const { value: text, set, forget } = useDraft(draftName(id), "");
   const typed = text.trim() !== "";
   useEffect(() => onDraft(typed), [onDraft, typed]);
@@ -34,6 +34,8 @@ export function AnswerForm({ id, expired, busy, onSend, onDraft }: AnswerFormPro
     >
       <textarea
         data-answer
+        // biome-ignore lint/a11y/noAutofocus: the person has just asked for it.
+        autoFocus={autoFocus}
         aria-label="Your answer"
         aria-describedby={`${id}-keys`}
         dir="auto"

@@ -6,19 +6,19 @@ import type { Question } from "../state/api.ts";
 /** Keys of the two answers shown side by side, such as Yes and No. */
 const PAIR = ["Y", "N"] as const;
 const DIGITS = ["1", "2", "3", "4", "5", "6", "7", "8", "9"] as const;
-/** None that has another meaning on a card; enough for four options that begin with four of them. */
+/** Without those that mean something else on a card; enough for four options that begin with four of them. */
 const LETTERS = ["A", "B", "C", "D", "F", "G", "H", "I"] as const;
 
 /** Begins or ends with a number, such as `3 days`, `(1)` or `Node 22`: a digit could be meant for it. */
 const NUMBERED = /^[^\p{L}\p{N}]*\p{N}|\p{N}[^\p{L}\p{N}]*$/u;
-/** The same for one letter, such as `b)` or `Plan B`. */
+/** Begins or ends with a single letter, such as `b)` or `Plan B`. */
 const LETTERED = /^[^\p{L}\p{N}]*\p{L}(?!\p{L})|(?<![\p{L}\p{N}])\p{L}[^\p{L}\p{N}]*$/u;
 
-/** Whether the answers stand side by side: of a Yes-or-No question, or of a request for permission. */
+/** Whether the answers are side by side, as for a Yes-or-No question or a request for permission. */
 export const isPaired = ({ kind, action }: Question): boolean =>
   kind === "confirm" || action !== undefined;
 
-/** The key of each option, by its place; those beyond have none. */
+/** The keys of the options, in order; further options have none. */
 export function keysOf(question: Question): readonly string[] {
   // No digits for a request for permission: coding agents number their answers in other orders.
   if (isPaired(question)) return PAIR;
@@ -54,9 +54,8 @@ type Pressed = Pick<
 >;
 
 /**
- * The letter in upper case, or the digit, that a key has on it; null if it has none, or if it is part of a shortcut
- * or of text that an input method composes. Where the layout gives other signs, such as Cyrillic letters, or French
- * ones in the place of digits, the place of the key counts.
+ * The upper-case letter or the digit on a key; null if it has none, or is part of a shortcut or of text that an input
+ * method composes. Where the layout has other signs there, such as Cyrillic letters, the position of the key counts.
  */
 export function keyOf(event: Pressed): string | null {
   const { ctrlKey, metaKey, altKey, shiftKey, isComposing } = event;

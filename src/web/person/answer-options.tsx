@@ -4,7 +4,7 @@
  */
 
 import { Check, MessageSquarePlus, X } from "lucide-react";
-import { type ReactNode, useRef, useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { Question } from "../state/api.ts";
 import { draftOf } from "../state/drafts.ts";
 import { Button } from "../ui/button.tsx";
@@ -18,13 +18,12 @@ import { useDraft } from "./use-draft.ts";
 /** Icons of the two answers shown side by side, such as Yes and No. */
 const PAIR = [Check, X] as const;
 
-/** Characters of a note, at most: `note` of docs/interface.md 10.1. */
+/** Characters of a note, at most: `note` of §10.1. */
 const NOTE = 1_000;
 
 /** Whether a note has more characters than an answer can have. */
 export const isNoteTooLong = (note: string): boolean => [...note.trim()].length > NOTE;
 
-/** Name of the draft of a note. */
 export const noteName = (question_id: string): string => `note ${question_id}`;
 
 /** Shown only on the card whose keys work: it has the focus, and no text is being typed there. */
@@ -56,7 +55,7 @@ export function AnswerOptions(props: AnswerOptionsProps) {
   const paired = isPaired(question);
   const keys = keysOf(question);
   const [other, setOther] = useState(() => draftOf(draftName(id)) !== null);
-  const own = useRef<HTMLDivElement>(null);
+  const [focused, setFocused] = useState(false);
   return (
     <>
       <div className={paired ? "grid grid-cols-2 gap-3" : "space-y-2"}>
@@ -92,8 +91,9 @@ export function AnswerOptions(props: AnswerOptionsProps) {
         })}
       </div>
       {allow_other && other && (
-        <div ref={own} className="mt-3">
+        <div className="mt-3">
           <AnswerForm
+            autoFocus={focused}
             id={id}
             expired={expired}
             busy={sending !== null && !options.includes(sending)}
@@ -109,7 +109,7 @@ export function AnswerOptions(props: AnswerOptionsProps) {
             disabled={expired}
             onClick={() => {
               setOther(true);
-              requestAnimationFrame(() => own.current?.querySelector("textarea")?.focus());
+              setFocused(true);
             }}
           >
             Other…
@@ -133,7 +133,7 @@ function Note({
 }) {
   const { value, set } = useDraft(noteName(id), "");
   const [open, setOpen] = useState(value !== "");
-  const field = useRef<HTMLDivElement>(null);
+  const [focused, setFocused] = useState(false);
   return (
     <>
       {(!open || children) && (
@@ -145,7 +145,7 @@ function Note({
               disabled={expired}
               onClick={() => {
                 setOpen(true);
-                requestAnimationFrame(() => field.current?.querySelector("textarea")?.focus());
+                setFocused(true);
               }}
             >
               <MessageSquarePlus aria-hidden className="size-4" />
@@ -155,8 +155,9 @@ function Note({
         </div>
       )}
       {open && (
-        <div ref={field} className="mt-3">
+        <div className="mt-3">
           <AreaField
+            autoFocus={focused}
             label="Note"
             hint="Sent with your answer."
             rows={2}

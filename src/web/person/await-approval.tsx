@@ -1,6 +1,6 @@
 /**
  * A program's request for access in a browser without a sign-in: another device decides
- * (docs/interface.md §18.6).
+ * (§18.6).
  */
 
 import { useEffect, useState } from "react";
@@ -50,10 +50,10 @@ function useApproval(request: string) {
     };
     api.oauth.askApproval
       .mutate({ request }, { signal })
-      .then((made) => {
+      .then((asked) => {
         if (signal.aborted) return;
-        setApproval(made);
-        return wait(made.secret);
+        setApproval(asked);
+        return wait(asked.secret);
       })
       .catch((error: unknown) => signal.aborted || setFault(faultOf(error)));
     return () => leaving.abort();
@@ -63,7 +63,7 @@ function useApproval(request: string) {
 
 interface AwaitApprovalProps {
   readonly request: string;
-  /** This browser is signed in, and may not approve yet (docs/interface.md §4.1.6). */
+  /** This browser is signed in, and may not approve yet (§4.1.6). */
   readonly in_trial?: boolean;
 }
 
@@ -91,7 +91,7 @@ export function AwaitApproval({ request, in_trial = false }: AwaitApprovalProps)
     <Frame title="A program asks for access">
       <p className="mt-4 text-soft">
         {in_trial
-          ? "This browser was added just now and can't approve programs yet. Approve it on a device that was signed in earlier, or choose “It was me” there first."
+          ? "This browser is new and can't approve programs yet. Approve it on a device you signed in earlier, or choose “It was me” there first."
           : "You aren't signed in here. Approve it on a device where you are, such as your phone."}
       </p>
       <div className="mt-6 space-y-5">
@@ -115,7 +115,7 @@ function Code({ approval: { code, url, no_url_reason } }: { approval: Approval }
       <p className="text-soft">
         {url === null
           ? `There's no QR code: ${no_url_reason} Open Relay on the other device, choose Agents, and enter this code:`
-          : "Scan it, or open Relay there, choose Agents, and enter this code:"}
+          : "Scan this, or open Relay on the other device, choose Agents, and enter this code:"}
       </p>
       <p translate="no" className="font-mono font-semibold text-2xl tracking-wide">
         {code}

@@ -16,8 +16,8 @@ function acceptsOAuth({ protocol, hostname }: URL): boolean {
 }
 
 /**
- * Whether clients find the metadata. Of an address with a path every client looks for them outside of
- * it (RFC 8414 3), which the proxy has to pass on.
+ * Whether clients find the OAuth metadata. For an address with a path, they look outside of that path (RFC 8414 3),
+ * so a proxy has to pass such requests on.
  */
 async function isFound(base: string): Promise<boolean> {
   const { href, pathname } = new URL(base);
@@ -44,7 +44,7 @@ function knownOf(base: string): boolean | undefined {
 }
 
 /**
- * Whether agents can connect without a key at this base address (docs/interface.md §18.1.4);
+ * Whether agents can connect without a key at this base address (§18.1.4);
  * undefined until that is known. Behind a proxy the server may see another address than the page
  * does, so it is asked for its metadata.
  */

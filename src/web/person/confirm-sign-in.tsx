@@ -1,4 +1,4 @@
-/** Confirms another device, which then has all rights (docs/interface.md §5.13.4). */
+/** Confirms another device, which then has all rights (§5.13.4). */
 
 import { faultOf, type SignIn } from "../state/api.ts";
 import { Button } from "../ui/button.tsx";

@@ -17,7 +17,6 @@ const LOOK_EVERY = 3;
 /** The client that was chosen last: the next view begins with it. */
 let last_chosen = SET_UPS[0]!.client;
 
-/** A choice of client, and the steps for it. */
 export function Instructions({ stepsOf }: { stepsOf: (one: SetUp) => readonly Step[] }) {
   const [client, setClient] = useState(last_chosen);
   const chosen = SET_UPS.find((one) => one.client === client)!;

@@ -1,4 +1,4 @@
-/** A program's request for access, and the person's decision (docs/interface.md §18.4). */
+/** A program's request for access, and the person's decision (§18.4). */
 
 import { type ReactNode, useRef, useState } from "react";
 import type { Authorization, Fault } from "../state/api.ts";
@@ -122,6 +122,7 @@ function Decision({ request, asked, onDecided }: DecisionProps) {
     denial.run(async () => {
       leave("denied", (await api.oauth.deny.mutate({ request })).redirect_to);
     });
+  const decisions = [["Approve", approval, approve] as const, ["Deny", denial, deny] as const];
 
   return (
     <Frame title="A program asks for access">
@@ -130,7 +131,7 @@ function Decision({ request, asked, onDecided }: DecisionProps) {
           <Facts facts={factsOf(asked)} />
         </section>
         <p className="text-soft">
-          It could act as the agent that you choose: report tasks, ask you questions and read the
+          It will act as the agent you choose: report tasks, ask you questions and read your
           answers. Approve it only if you started this yourself.
         </p>
         <SelectField
@@ -150,24 +151,18 @@ function Decision({ request, asked, onDecided }: DecisionProps) {
         )}
         <FormProblem fault={approval.fault ?? denial.fault} />
         <div className="flex flex-wrap gap-3">
-          <Button
-            data-careful
-            busy={approval.busy}
-            disabled={busy}
-            onClick={() => void approve()}
-            className="flex-1"
-          >
-            Approve
-          </Button>
-          <Button
-            data-careful
-            busy={denial.busy}
-            disabled={busy}
-            onClick={() => void deny()}
-            className="flex-1"
-          >
-            Deny
-          </Button>
+          {decisions.map(([name, action, decide]) => (
+            <Button
+              key={name}
+              data-careful
+              busy={action.busy}
+              disabled={busy}
+              onClick={() => void decide()}
+              className="flex-1"
+            >
+              {name}
+            </Button>
+          ))}
         </div>
       </div>
     </Frame>
@@ -185,11 +180,11 @@ function factsOf(asked: Authorization): [string, ReactNode][] {
       </span>,
     ],
     [
-      "Leads to",
+      "Opens",
       client_host ?? (approval ? "A program on that computer" : "A program on this computer"),
     ],
   ];
-  if (document_host !== null) facts.push(["Described by", document_host]);
+  if (document_host !== null) facts.push(["Details from", document_host]);
   if (approval) {
     facts.push(
       ["Asked from", approval.address],
@@ -200,7 +195,7 @@ function factsOf(asked: Authorization): [string, ReactNode][] {
           <strong translate="no" className="font-mono text-lg">
             {approval.code}
           </strong>
-          <span className="block text-faint text-sm">Must be on the other screen too</span>
+          <span className="block text-faint text-sm">Check that the other screen shows it too</span>
         </span>,
       ],
     );
@@ -229,7 +224,7 @@ function CodeEntry() {
           placeholder="XXXX-XXXX"
           value={code}
           onChange={({ target }) => setCode(target.value)}
-          hint="The browser that waits shows it. You decide on the next page."
+          hint="The waiting browser shows it. You decide in the next step."
           error={wrong ? NO_CODE : undefined}
         />
         <div className="flex gap-3">

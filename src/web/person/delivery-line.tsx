@@ -14,25 +14,28 @@ const AGAIN = [3, 30] as const;
 const NAMED = 3;
 
 interface DeliveryLineProps {
-  /** Of the question. */
   readonly id: string;
-  readonly in_view: boolean;
+  readonly in_view?: boolean;
+  readonly className: string;
 }
 
-/** Polls the deliveries of a pending question while its card is in view. */
-export function DeliveryLine({ id, in_view }: DeliveryLineProps) {
-  // In the padding of the card, so that nothing moves when the line appears.
+/**
+ * Polls the deliveries while the question is in view. On a narrow screen the target names are cut, but never the
+ * time at which the question was seen.
+ */
+export function DeliveryLine({ id, in_view = true, className }: DeliveryLineProps) {
+  const parts = describeDeliveries(useDeliveries(id, in_view), now());
+  if (parts.length === 0) return null;
   return (
-    <Line
-      deliveries={useDeliveries(id, in_view)}
-      className="absolute inset-x-4 bottom-1.5 leading-4 sm:inset-x-5"
-    />
+    <p className={classes("flex whitespace-pre text-faint text-xs", className)}>
+      {parts.map(({ targets, seen }, at) => (
+        <Fragment key={targets}>
+          <span className="min-w-0 truncate">{`${at > 0 ? " · " : ""}${targets}`}</span>
+          {seen !== "" && <span className="shrink-0">{seen}</span>}
+        </Fragment>
+      ))}
+    </p>
   );
-}
-
-/** The same for a question that has ended, below its outcome. */
-export function EndedDeliveryLine({ id }: Pick<DeliveryLineProps, "id">) {
-  return <Line deliveries={useDeliveries(id, true)} className="mt-1.5" />;
 }
 
 function useDeliveries(id: string, in_view: boolean): readonly Delivery[] {
@@ -55,22 +58,6 @@ function useDeliveries(id: string, in_view: boolean): readonly Delivery[] {
     };
   }, [id, in_view, receipts]);
   return deliveries;
-}
-
-/** On a narrow screen the names of the targets are cut, never when the question was seen. */
-function Line({ deliveries, className }: { deliveries: readonly Delivery[]; className: string }) {
-  const parts = describeDeliveries(deliveries, now());
-  if (parts.length === 0) return null;
-  return (
-    <p className={classes("flex whitespace-pre text-faint text-xs", className)}>
-      {parts.map(({ targets, seen }, at) => (
-        <Fragment key={targets}>
-          <span className="min-w-0 truncate">{`${at > 0 ? " · " : ""}${targets}`}</span>
-          {seen !== "" && <span className="shrink-0">{seen}</span>}
-        </Fragment>
-      ))}
-    </p>
-  );
 }
 
 interface Part {

@@ -42,6 +42,24 @@ export function WaitingAnswer({ given, onChange }: WaitingAnswerProps) {
   );
 }
 
+/** The answer and note in quotation marks, and the question. */
+export function AnswerQuote({ given: { answer, prompt, note } }: { given: KeptAnswer }) {
+  return (
+    <>
+      “<bdi dir="auto">{answer}</bdi>” to “
+      <bdi dir="auto">
+        <OneLine text={prompt} />
+      </bdi>
+      ”
+      {note !== undefined && (
+        <>
+          , with the note “<bdi dir="auto">{note}</bdi>”
+        </>
+      )}
+    </>
+  );
+}
+
 const REASONS: Readonly<Record<NonNullable<KeptAnswer["refused"]>, string>> = {
   answered: "the question had been answered elsewhere",
   expired: "the question had expired",
@@ -64,7 +82,7 @@ export function RefusedAnswers() {
 
 function RefusedAnswer({ given }: { given: KeptAnswer }) {
   const { keptAnswers } = useSession();
-  const { question_id, key_id, prompt, answer, note, refused: why, draft, reason } = given;
+  const { question_id, key_id, prompt, refused: why, draft, reason } = given;
   return (
     <div className="mb-4 flex flex-wrap items-center gap-x-3 rounded-xl bg-warn-soft py-1 pr-1 pl-4 text-warn">
       <p className="said min-w-40 flex-1 py-2 text-sm">
@@ -73,18 +91,9 @@ function RefusedAnswer({ given }: { given: KeptAnswer }) {
             ? `Your ${draft ? "draft" : "answer"} wasn't sent: ${REASONS[why!]}.`
             : `Your answer wasn't sent. ${reason}`}
         </span>
-        <span className="line-clamp-2">
-          “<bdi dir="auto">{answer}</bdi>” to “
-          <bdi dir="auto">
-            <OneLine text={prompt} />
-          </bdi>
-          ”
+        <span className="line-clamp-4">
+          <AnswerQuote given={given} />
         </span>
-        {note !== undefined && (
-          <span className="line-clamp-2">
-            With the note “<bdi dir="auto">{note}</bdi>”
-          </span>
-        )}
       </p>
       {why === "expired" && key_id !== undefined && (
         <LateAnswer
@@ -111,10 +120,10 @@ function RefusedAnswer({ given }: { given: KeptAnswer }) {
   );
 }
 
-/** Name under which this tab remembers that an answer to an expired question was sent, and which. */
+/** Name under which this tab remembers which answer to an expired question was sent. */
 const lateName = (question_id: string): string => `late ${question_id}`;
 
-/** The answer that was sent as a message, as far as this tab knows; an empty one is not known. */
+/** The answer that was sent as a message, as far as this tab knows; empty if another device sent it, null if none was. */
 export const lateAnswer = (question_id: string): string | null =>
   draftOf<string>(lateName(question_id))?.value ?? null;
 
@@ -126,9 +135,8 @@ interface LateAnswerProps extends Omit<ComponentProps<typeof Button>, "onClick" 
 }
 
 /**
- * A button that sends an answer to a question that has expired as a message to its agent. All
- * answers to a question have one idempotency key, so that no second one is sent, from whatever
- * device.
+ * A button that sends an answer to an expired question as a message to its agent. All answers to a question share
+ * one idempotency key, so that only one is sent, from whatever device.
  */
 export function LateAnswer({ question, given, onSent, ...rest }: LateAnswerProps) {
   const { api } = useSession();
@@ -155,7 +163,7 @@ export function LateAnswer({ question, given, onSent, ...rest }: LateAnswerProps
   return <Button {...rest} busy={busy} onClick={() => void send()} />;
 }
 
-/** Characters of a message, at most: `message` of docs/interface.md 10.1. */
+/** Characters of a message, at most: `message` of §10.1. */
 const MESSAGE = 4_000;
 
 /** The text of the message: the answer, with the question that it answers if that fits. */

@@ -12,25 +12,19 @@ import { useRoute } from "./route.ts";
 import { useSession, useStore } from "./use-store.ts";
 import { SignOutHere } from "./views.ts";
 
-const WORDS: Readonly<Record<Link, string>> = {
-  live: "Live",
-  connecting: "Connecting",
-  offline: "Offline",
-  resting: "Paused",
-};
-const COLOURS: Readonly<Record<Link, string>> = {
-  live: "bg-ok",
-  connecting: "bg-warn",
-  offline: "bg-danger",
-  resting: "bg-warn",
+const LINKS: Readonly<Record<Link, { name: string; color: string }>> = {
+  live: { name: "Live", color: "bg-ok" },
+  connecting: { name: "Connecting", color: "bg-warn" },
+  offline: { name: "Offline", color: "bg-danger" },
+  resting: { name: "Paused", color: "bg-warn" },
 };
 
 export function LinkDot() {
   const link = useStore((store) => store.link());
   return (
     <p className="flex items-center gap-2 text-faint text-sm" data-link={link}>
-      <span aria-hidden className={`size-2 rounded-full ${COLOURS[link]}`} />
-      {WORDS[link]}
+      <span aria-hidden className={`size-2 rounded-full ${LINKS[link].color}`} />
+      {LINKS[link].name}
     </p>
   );
 }
@@ -90,8 +84,8 @@ export function LinkBanner() {
 
 /** Says who refused the connection, and what becomes of the sign-in. */
 function troubleText({ code, message }: Fault): string {
-  if (code !== "unauthorized") return `${message} Relay tries again by itself.`;
-  return "The server doesn't know this browser's sign-in: it may be without its data for a while. The sign-in is kept here, and Relay tries again by itself.";
+  if (code !== "unauthorized") return `${message} Relay keeps trying.`;
+  return "The server doesn't recognize this browser's sign-in: it may be without its data for a while. The sign-in is kept here, and Relay keeps trying.";
 }
 
 const BANNER =

@@ -39,11 +39,11 @@ export function NewSignIns() {
               {!in_trial && (
                 <button
                   type="button"
-                  aria-label={`End this sign-in, ${one.label}`}
+                  aria-label={`Sign it out, ${one.label}`}
                   onClick={() => setEnding(one)}
                   className={ACTION}
                 >
-                  End this sign-in
+                  Sign it out
                 </button>
               )}
               {!in_trial && isUnconfirmed(one, now) ? (

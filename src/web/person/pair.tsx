@@ -2,7 +2,7 @@
 
 import { ArrowRight } from "lucide-react";
 import { type FormEvent, useEffect, useState } from "react";
-import type { Fault } from "../state/api.ts";
+import { type Fault, retryMessage } from "../state/api.ts";
 import {
   cancelPairing,
   claimPairing,
@@ -34,7 +34,7 @@ export function Pair({ code }: { code: string }) {
     return (
       <Frame title="This code isn't valid">
         <p className="mt-2 text-lg text-soft leading-snug">
-          It works once, and for 5 minutes. Make a new one on the other device.
+          A code works once, for 5 minutes. Make a new one on the other device.
         </p>
         <Button className="mt-8 w-full" onClick={cancelPairing}>
           Back
@@ -46,8 +46,8 @@ export function Pair({ code }: { code: string }) {
     <Frame title="Add this browser?">
       <p className="mt-2 text-lg text-soft leading-snug">
         {unfinished
-          ? `Signing in to an account on ${location.host} was not finished: the server's response was lost. Trying again is safe.`
-          : `The link that you opened signs this browser in to an account on ${location.host}. Continue if you made it: everything you do here is then seen in that account.`}
+          ? `Signing in to an account on ${location.host} didn't finish: the server's response was lost. It's safe to try again.`
+          : `This link signs this browser in to an account on ${location.host}. Continue only if you made the link: that account will see everything you do here.`}
       </p>
       {offer && <Account offer={offer} />}
       <div className="mt-8 space-y-3">
@@ -112,8 +112,8 @@ export function AlreadySignedIn() {
   return (
     <Frame title="You're already signed in">
       <p className="mt-2 text-lg text-soft leading-snug">
-        The link that you opened adds a browser to an account, and this browser is signed in to one
-        already. To use the link here, sign out under Account first, then open it again.
+        This link adds a browser to an account, but this browser is already signed in to one. To use
+        the link here, sign out under Account first, then open it again.
       </p>
       <Button variant="primary" className="mt-8 w-full" onClick={forgetPairingCode}>
         Stay signed in
@@ -166,8 +166,7 @@ export function CodeForm({ leads }: { leads: boolean }) {
   );
 }
 
-function messageOf({ code, message }: Fault): string {
-  if (code === "unanswered") return "Couldn't reach the server. Try again.";
-  if (code !== "not_found") return message;
-  return "This code isn't valid. It works once, and for 5 minutes: make a new one.";
+function messageOf(fault: Fault): string {
+  if (fault.code !== "not_found") return retryMessage(fault);
+  return "This code isn't valid. A code works once, for 5 minutes: make a new one.";
 }

@@ -1,4 +1,4 @@
-/** Words and order of permission prompts (docs/interface.md §2.5.5). */
+/** Words and order of permission prompts (§2.5.5). */
 
 import type { Question } from "../state/api.ts";
 

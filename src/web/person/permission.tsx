@@ -1,10 +1,10 @@
 /**
  * The content of a permission prompt: the whole command, diff or arguments, and where it would run.
- * Texts of the agent are in a fixed-width font, apart from Relay's own (docs/interface.md §2.5.5).
+ * Texts of the agent are in a fixed-width font, apart from Relay's own (§2.5.5).
  */
 
 import { Bot, Folder, Server, SquareTerminal } from "lucide-react";
-import { type ReactNode, type RefObject, useEffect, useMemo, useRef, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { after } from "../clock.ts";
 import type { Question } from "../state/api.ts";
 import { Button } from "../ui/button.tsx";
@@ -12,6 +12,7 @@ import { classes } from "../ui/classes.ts";
 import { diffColor } from "../ui/code.tsx";
 import { Cut } from "../ui/cut.tsx";
 import { MISCLICK_DELAY } from "../ui/misclick-guard.ts";
+import { useMeasured } from "../ui/use-measured.ts";
 import { linesOf, type Part, partsOf, Visible } from "../ui/visible.tsx";
 import { type Action, FORMS, headlineOf, shortSession } from "./permission-words.ts";
 import { AgentWords } from "./question-context.tsx";
@@ -164,7 +165,6 @@ function Place({ icon: Icon, name, children }: PlaceProps) {
 }
 
 interface ActionTextProps extends Pick<PermissionProps, "onRead"> {
-  /** Id of the question. */
   readonly id: string;
   readonly form: Action["form"];
   readonly text: string;
@@ -180,7 +180,8 @@ function ActionText({ id, form, text, onRead }: ActionTextProps) {
   const [open, setOpen] = useState(false);
   const [read, setRead] = useState(false);
   const at_end = useInView(end, ANY);
-  const is_long = useOverflow(frame) || open;
+  const is_higher = useMeasured(frame, open, (one) => one.scrollHeight > one.clientHeight + 1);
+  const is_long = is_higher || open;
   const lines = useMemo(() => linesOf(partsOf(text)), [text]);
   useEffect(() => {
     if (!at_end || read) return;
@@ -257,19 +258,4 @@ function sizeOf(text: string): string {
   const lines = text.replace(/\n$/, "").split("\n").length;
   const characters = [...text].length.toLocaleString("en-US");
   return `${lines === 1 ? "1 line" : `${lines.toLocaleString("en-US")} lines`}, ${characters} characters`;
-}
-
-/** Whether the content is higher than its frame. */
-function useOverflow(frame: RefObject<HTMLElement | null>): boolean {
-  const [over, setOver] = useState(false);
-  useEffect(() => {
-    const { current: measured } = frame;
-    if (!measured) return;
-    const measure = () => setOver(measured.scrollHeight > measured.clientHeight + 1);
-    measure();
-    const sizes = new ResizeObserver(measure);
-    sizes.observe(measured);
-    return () => sizes.disconnect();
-  }, [frame]);
-  return over;
 }

@@ -23,7 +23,7 @@ import { AnswerOptions, isNoteTooLong, noteName } from "./answer-options.tsx";
 import { DeliveryLine } from "./delivery-line.tsx";
 import { WaitingAnswer } from "./kept-answers.tsx";
 import { DENY, FORMS } from "./permission-words.ts";
-import { Otherwise, QuestionContext } from "./question-context.tsx";
+import { Fallback, QuestionContext } from "./question-context.tsx";
 import { useRoute } from "./route.ts";
 import { useDetails } from "./use-details.ts";
 import { useInView } from "./use-in-view.ts";
@@ -33,7 +33,7 @@ import { Permission } from "./views.ts";
 /** Seconds left at which the time is shown as urgent. */
 const URGENT = 60;
 
-/** Seconds in view after which a question counts as shown (docs/interface.md 5.7.8). */
+/** Seconds in view after which a question counts as shown (§5.7.8). */
 const SHOWN_AFTER = 1;
 
 /** Lines of a prompt that are shown while other questions are pending. */
@@ -48,7 +48,8 @@ export interface SentAnswer {
 /** Answers to permission prompts are never kept for later. */
 const OFFLINE: Fault = {
   code: "offline",
-  message: "You're offline. A permission can only be answered while connected: nothing was sent.",
+  message:
+    "You're offline, so nothing was sent: a request for permission can only be answered while connected.",
   fields: {},
 };
 
@@ -118,7 +119,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
     if (sending !== null || expired || waiting) return false;
     setFault(null);
     if (locked && text !== DENY) {
-      toast(`Read the ${FORMS[action.form]} to its end first`);
+      toast(`Read the ${FORMS[action.form]} to the end first`);
       return false;
     }
     const { current: last } = attempt;
@@ -238,7 +239,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
           <QuestionContext question={question} details={details} />
         </Part>
       )}
-      <Otherwise question={question} />
+      <Fallback question={question} />
       <div className="mt-4">
         {waiting ? (
           <WaitingAnswer given={waiting} onChange={change} />
@@ -266,7 +267,12 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
           <Problem>{fault.message}</Problem>
         </div>
       )}
-      <DeliveryLine id={id} in_view={in_view} />
+      {/* In the padding of the card, so that nothing moves when the line appears. */}
+      <DeliveryLine
+        id={id}
+        in_view={in_view}
+        className="absolute inset-x-4 bottom-1.5 leading-4 sm:inset-x-5"
+      />
       <TimeBar question={question} />
     </article>
   );
@@ -305,7 +311,6 @@ function CardHeader({ question, expired }: { question: Question; expired: boolea
   );
 }
 
-/** Link to the agent that asks. */
 export function AgentLink({ id }: { id: string }) {
   const key = useKey(id);
   return (
@@ -318,7 +323,6 @@ export function AgentLink({ id }: { id: string }) {
   );
 }
 
-/** Link to the task that the question is about. */
 export function TaskLink({ id }: { id: string }) {
   const task = useTask(id);
   if (!task) return null;

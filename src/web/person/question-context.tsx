@@ -14,7 +14,7 @@ import { labelOf, useKey } from "./use-store.ts";
 
 /** Lines of a context that are shown until the person opens it. */
 const LINES = 16;
-/** The same for a fallback. */
+/** Lines of a fallback that are shown until the person opens it. */
 const FALLBACK_LINES = 4;
 /** Characters of a fallback, at most, that is shown on one line with its time. */
 const SHORT = 60;
@@ -24,7 +24,6 @@ interface ContextProps {
   readonly details: Details;
 }
 
-/** Context and link, framed as the agent's words. */
 export function QuestionContext({ question, details }: ContextProps) {
   const { url, context_omitted = question.context !== undefined } = question;
   if (url === undefined && !context_omitted) return null;
@@ -41,7 +40,7 @@ interface AgentWordsProps {
   readonly children: ReactNode;
 }
 
-/** A frame that says which agent wrote the words in it (docs/interface.md 2.5.4). */
+/** A frame that says which agent wrote the words in it (§2.5.4). */
 export function AgentWords({ key_id, children }: AgentWordsProps) {
   const key = useKey(key_id);
   return (
@@ -53,7 +52,7 @@ export function AgentWords({ key_id, children }: AgentWordsProps) {
       <p className="flex items-center gap-1.5 border-edge border-b border-dashed px-3.5 py-1.5 text-soft text-sm">
         <Quote aria-hidden className="size-3.5 shrink-0" />
         <span className="said min-w-0">
-          In the words of <bdi>{labelOf(key)}</bdi>
+          From <bdi>{labelOf(key)}</bdi>
         </span>
       </p>
       {children}
@@ -113,8 +112,9 @@ function QuestionLink({ url: address }: { url: string }) {
   );
 }
 
-/** What the agent does if nobody answers, and when (docs/interface.md 2.5.3). */
-export function Otherwise({ question: { fallback, expires_at } }: { question: Question }) {
+/** What the agent does without an answer, and when (§2.5.3). */
+export function Fallback({ question }: { question: Question }) {
+  const { fallback, expires_at, status } = question;
   const seconds = expires_at - useNow();
   const [open, setOpen] = useState(false);
   if (fallback === undefined) return null;
@@ -123,11 +123,13 @@ export function Otherwise({ question: { fallback, expires_at } }: { question: Qu
       {fallback}
     </bdi>
   );
-  const time = seconds > 0 && <span className="tabular-nums">{`, in ${left(seconds)}`}</span>;
+  const is_open = status === "pending" && seconds > 0;
+  const title = is_open ? "If you don't answer" : "Without an answer";
+  const time = is_open && <span className="tabular-nums">{` (${left(seconds)} left)`}</span>;
   if (fallback.length <= SHORT && !fallback.includes("\n")) {
     return (
       <p className="mt-3 text-soft text-sm">
-        {"Otherwise: "}
+        {`${title}: `}
         {words}
         {time}
       </p>
@@ -137,7 +139,7 @@ export function Otherwise({ question: { fallback, expires_at } }: { question: Qu
   return (
     <div className="mt-3 text-soft text-sm">
       <p>
-        {"Otherwise"}
+        {title}
         {time}:
       </p>
       <Cut lines={FALLBACK_LINES} open={open} onOpen={setOpen} notice="The end isn't shown.">

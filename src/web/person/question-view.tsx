@@ -1,19 +1,19 @@
 /** The view of one question, pending or ended, which links and notifications open. */
 
-import { ChevronLeft, MessageCircleQuestion } from "lucide-react";
+import { MessageCircleQuestion } from "lucide-react";
 import { Suspense, useEffect, useRef, useState } from "react";
 import type { Question } from "../state/api.ts";
 import { closedAt } from "../state/store.ts";
 import { Ago } from "../ui/ago.tsx";
 import { Part } from "../ui/boundary.tsx";
 import { ButtonLink } from "../ui/button.tsx";
-import { Empty, Heading, NotConnected, Problem, Skeleton } from "../ui/parts.tsx";
+import { BackLink, Empty, Heading, NotConnected, Problem, Skeleton } from "../ui/parts.tsx";
 import { Prose } from "../ui/prose.tsx";
 import { useLoaded } from "../ui/use-loaded.ts";
-import { EndedDeliveryLine } from "./delivery-line.tsx";
+import { DeliveryLine } from "./delivery-line.tsx";
 import { LateAnswer, lateAnswer, RefusedAnswers } from "./kept-answers.tsx";
 import { AgentLink, TaskLink } from "./question-card.tsx";
-import { Otherwise, QuestionContext } from "./question-context.tsx";
+import { Fallback, QuestionContext } from "./question-context.tsx";
 import { OutcomeLine, Pending } from "./questions.tsx";
 import { useDetails } from "./use-details.ts";
 import { useKeptAnswers, useSession, useStore } from "./use-store.ts";
@@ -29,17 +29,11 @@ export function QuestionView({ id }: { id: string }) {
   }, [is_found, id, receipts]);
   return (
     <>
-      <a
-        href="#/questions"
-        className="mb-1 inline-flex min-h-6 items-center gap-1 text-faint text-sm hover:underline"
-      >
-        <ChevronLeft aria-hidden className="size-4" />
-        Questions
-      </a>
+      <BackLink href="#/questions">Questions</BackLink>
       <Heading>Question</Heading>
       <RefusedAnswers />
       {question ? (
-        <Found question={question} />
+        <OneQuestion question={question} />
       ) : fault?.code === "not_found" ? (
         <Empty icon={MessageCircleQuestion} title="Question not found">
           It may have been deleted with its agent, or belong to another account.
@@ -69,7 +63,7 @@ function useQuestion(id: string) {
   return { question: last.current ?? value, fault };
 }
 
-function Found({ question }: { question: Question }) {
+function OneQuestion({ question }: { question: Question }) {
   const waiting = useStore((store) => store.pending().length);
   const others = question.status === "pending" ? waiting - 1 : waiting;
   return (
@@ -112,7 +106,7 @@ function Ended({ question }: { question: Question }) {
           <QuestionContext question={question} details={details} />
         </Part>
       )}
-      {question.status === "expired" && <Otherwise question={question} />}
+      {question.status === "expired" && <Fallback question={question} />}
       <div className="mt-4 border-line border-t pt-3">
         <OutcomeLine question={question} />
         <p className="mt-1.5 text-soft text-sm">
@@ -125,7 +119,7 @@ function Ended({ question }: { question: Question }) {
             </>
           )}
         </p>
-        <EndedDeliveryLine id={question.id} />
+        <DeliveryLine id={question.id} className="mt-1.5" />
         {question.status === "expired" && !action && <AnswerLate question={question} />}
       </div>
     </article>
@@ -195,8 +189,8 @@ function howItEnded({ status, task_id, action }: Question, task_exists: boolean)
   if (status === "answered") return "You answered it";
   if (status === "expired")
     return `It expired without an answer${action ? ": nothing was allowed" : ""}`;
-  if (action) return "It was decided in the agent's own terminal, or no longer needed";
+  if (action) return "It was decided in the agent's own terminal, or is no longer needed";
   return task_id === null || task_exists
-    ? "Its agent cancelled it"
-    : "It was cancelled, by its agent or with its task";
+    ? "The agent cancelled it"
+    : "The agent cancelled it, or its task was deleted";
 }

@@ -19,7 +19,7 @@ import { bySession, FORMS, shortSession } from "./permission-words.ts";
 import { QuestionCard, type SentAnswer } from "./question-card.tsx";
 import { labelOf, useKey, useSession, useStore } from "./use-store.ts";
 
-/** Closed questions that are loaded, at most. */
+/** Most closed questions that are loaded. */
 const HISTORY_LIMIT = 100;
 
 /** Closed questions shown at first. */
@@ -143,12 +143,12 @@ export function Pending({ questions }: { questions: readonly Question[] }) {
   );
 }
 
-/** Heading of the requests of one session, each of which is answered separately. */
+/** Heading of one session's requests, which are answered separately. */
 function SessionHeading({ group: [first, ...others] }: { group: readonly Question[] }) {
   const session = first?.action?.session ?? "";
   return (
     <p className="said mb-2 font-semibold text-soft text-sm">
-      {`${others.length + 1} requests of session `}
+      {`${others.length + 1} requests from session `}
       <bdi className="font-mono">{shortSession(session)}</bdi>
     </p>
   );
@@ -222,20 +222,13 @@ function History({ questions }: { questions: readonly Question[] }) {
   );
 }
 
-const TONES: Readonly<Record<Question["status"], Tone>> = {
-  pending: "accent",
-  answered: "ok",
-  expired: "warn",
-  cancelled: "plain",
-};
-const WORDS: Readonly<Record<Question["status"], string>> = {
-  pending: "Pending",
-  answered: "Answered",
-  expired: "Expired",
-  cancelled: "Cancelled",
+const STATUSES: Readonly<Record<Question["status"], { name: string; tone: Tone }>> = {
+  pending: { name: "Pending", tone: "accent" },
+  answered: { name: "Answered", tone: "ok" },
+  expired: { name: "Expired", tone: "warn" },
+  cancelled: { name: "Cancelled", tone: "plain" },
 };
 
-/** A question with its outcome. */
 export function Outcome({ question }: { question: Question }) {
   const key = useKey(question.key_id);
   const [open, setOpen] = useState(false);
@@ -291,5 +284,6 @@ export function OutcomeLine({ question }: { question: Question }) {
 }
 
 export function QuestionBadge({ question: { status } }: { question: Question }) {
-  return <Badge tone={TONES[status]}>{WORDS[status]}</Badge>;
+  const { name, tone } = STATUSES[status];
+  return <Badge tone={tone}>{name}</Badge>;
 }

@@ -2,15 +2,18 @@
 
 import { useSyncExternalStore } from "react";
 
+const SECTIONS = [
+  "questions",
+  "tasks",
+  "search",
+  "agents",
+  "account",
+  "authorize",
+  "approve",
+] as const;
+
 export interface Route {
-  readonly section:
-    | "questions"
-    | "tasks"
-    | "search"
-    | "agents"
-    | "account"
-    | "authorize"
-    | "approve";
+  readonly section: (typeof SECTIONS)[number];
   /**
    * Id of the open question, task or agent; for `authorize` and `approve`, a client's request or
    * its code. Null: none is open.
@@ -20,16 +23,6 @@ export interface Route {
   readonly part: string | null;
   readonly query: URLSearchParams;
 }
-
-const SECTIONS: readonly Route["section"][] = [
-  "questions",
-  "tasks",
-  "search",
-  "agents",
-  "account",
-  "authorize",
-  "approve",
-];
 
 let parsed: { hash: string; route: Route } | undefined;
 

@@ -78,7 +78,7 @@ export function SearchView() {
         ref={field}
         type="search"
         aria-label="Search tasks and questions"
-        placeholder="Words of tasks, questions or agents"
+        placeholder="Words in tasks, questions or agents"
         autoComplete="off"
         value={text}
         onChange={({ target }) => setText(target.value)}

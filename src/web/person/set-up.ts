@@ -15,8 +15,8 @@ export interface SetUp {
    */
   readonly withKey: (base: string, key: string) => readonly Step[];
   /**
-   * Steps that need no key: the client opens a browser, in which the person approves it. Or the
-   * reason why the client cannot.
+   * Steps without a key: the client opens a browser, where the person approves it. Or the reason why the client
+   * cannot.
    */
   readonly withoutKey: (base: string) => readonly Step[];
 }
@@ -26,56 +26,53 @@ export const KEY_PLACEHOLDER = "YOUR_KEY";
 
 const json = (value: unknown): string => JSON.stringify(value, null, 2);
 
+const inTerminal = (code: string): Step => ({ text: "Run in a terminal:", code });
+
 const VS_CODE_WHERE = "Run the command MCP: Open User Configuration, and add:";
 
 export const SET_UPS: readonly SetUp[] = [
   {
     client: "Claude Code",
     withKey: (base, key) => [
-      {
-        text: "Run in a terminal:",
-        code: `claude mcp add --scope user --transport http relay ${base}/mcp --header "Authorization: Bearer ${key}" --header "X-Agent-Host: $(hostname)"`,
-      },
+      inTerminal(
+        `claude mcp add --scope user --transport http relay ${base}/mcp --header "Authorization: Bearer ${key}" --header "X-Agent-Host: $(hostname)"`,
+      ),
       { text: "Start Claude Code. A session that is already open needs a restart." },
     ],
     withoutKey: (base) => [
-      {
-        text: "Run in a terminal:",
-        code: `claude mcp add --scope user --transport http relay ${base}/mcp --header "X-Agent-Host: $(hostname)"\nclaude mcp login relay`,
-      },
+      inTerminal(
+        `claude mcp add --scope user --transport http relay ${base}/mcp --header "X-Agent-Host: $(hostname)"\nclaude mcp login relay`,
+      ),
       { text: "Your browser opens: approve it there. Then start Claude Code." },
     ],
   },
   {
     client: "Codex",
     withKey: (base, key) => [
-      {
-        text: "Run in a terminal:",
-        code: `export RELAY_KEY=${key}\ncodex mcp add relay --url ${base}/mcp --bearer-token-env-var RELAY_KEY`,
-      },
+      inTerminal(
+        `export RELAY_KEY=${key}\ncodex mcp add relay --url ${base}/mcp --bearer-token-env-var RELAY_KEY`,
+      ),
       {
         text: "Codex reads the key from RELAY_KEY each time it starts: add the first line to ~/.zshrc or ~/.bashrc too.",
       },
     ],
     withoutKey: (base) => [
-      { text: "Run in a terminal:", code: `codex mcp add relay --url ${base}/mcp` },
+      inTerminal(`codex mcp add relay --url ${base}/mcp`),
       { text: "Your browser opens: approve it there. Then start Codex." },
     ],
   },
   {
     client: "Gemini CLI",
     withKey: (base, key) => [
-      {
-        text: "Run in a terminal:",
-        code: `gemini mcp add --scope user --transport http --header "Authorization: Bearer ${key}" --header "X-Agent-Host: $(hostname)" relay ${base}/mcp`,
-      },
+      inTerminal(
+        `gemini mcp add --scope user --transport http --header "Authorization: Bearer ${key}" --header "X-Agent-Host: $(hostname)" relay ${base}/mcp`,
+      ),
       { text: "Start Gemini CLI in a folder that you trust: it connects in no other." },
     ],
     withoutKey: (base) => [
-      {
-        text: "Run in a terminal:",
-        code: `gemini mcp add --scope user --transport http --header "X-Agent-Host: $(hostname)" relay ${base}/mcp`,
-      },
+      inTerminal(
+        `gemini mcp add --scope user --transport http --header "X-Agent-Host: $(hostname)" relay ${base}/mcp`,
+      ),
       { text: "Start Gemini CLI in a folder that you trust, and run:", code: "/mcp auth relay" },
       { text: "Your browser opens: approve it there." },
     ],

@@ -25,7 +25,7 @@ const KEYS = [
     ],
   ],
   [
-    "Answers in words",
+    "Typed answers",
     [
       [["Enter"], "Send"],
       [["Shift + Enter"], "New line"],

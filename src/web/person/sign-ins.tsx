@@ -6,8 +6,8 @@ import { every } from "../clock.ts";
 import type { SignIn } from "../state/api.ts";
 import { Ago } from "../ui/ago.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
+import { FieldForm } from "../ui/field-form.tsx";
 import { Badge, Skeleton } from "../ui/parts.tsx";
-import { RenameForm } from "../ui/rename-form.tsx";
 import { useNow } from "../ui/use-now.ts";
 import { AddDevice } from "./add-device.tsx";
 import { ConfirmButton, useMayConfirm } from "./confirm-sign-in.tsx";
@@ -50,8 +50,10 @@ export function SignInList() {
           {shown.map((one) => (
             <li key={one.id} className="py-2">
               {renaming === one.id ? (
-                <RenameForm
-                  name={one.label}
+                <FieldForm
+                  label="Name"
+                  name="label"
+                  initial={one.label}
                   save={async (label) =>
                     signIns.put(await api.sessions.update.mutate({ session_id: one.id, label }))
                   }

@@ -4,7 +4,6 @@ import { leave } from "../state/session.ts";
 import { Confirm } from "../ui/dialog.tsx";
 import { useKeptAnswers } from "./use-store.ts";
 
-/** Says how many answers a sign-out would lose. */
 export function UnsentWarning() {
   const waiting = useKeptAnswers().filter(({ refused }) => refused === null).length;
   if (waiting === 0) return null;

@@ -1,6 +1,6 @@
 /** The view of a start link: lets the person create the first account of the server. */
 
-import type { Fault } from "../state/api.ts";
+import { type Fault, retryMessage } from "../state/api.ts";
 import { createAccount } from "../state/new-account.ts";
 import { startCode } from "../state/start-code.ts";
 import { Button } from "../ui/button.tsx";
@@ -13,8 +13,8 @@ export function Start({ code }: { code: string }) {
   return (
     <Frame title="Create the first account">
       <p className="mt-2 text-lg text-soft leading-snug">
-        This Relay has no account yet, and the link that you opened can create the only one. Create
-        it if you started this server.
+        This server has no account yet, and this link creates its only one. Continue if you started
+        this server.
       </p>
       <div className="mt-8 space-y-3">
         <Button
@@ -34,9 +34,8 @@ export function Start({ code }: { code: string }) {
   );
 }
 
-function messageOf({ code, fields, message }: Fault): string {
-  if (code === "unanswered") return "Couldn't reach the server. Try again.";
-  if (code === "account_creation_off") return "The first account of this server exists already.";
-  if (fields.start_code === undefined) return message;
+function messageOf(fault: Fault): string {
+  if (fault.code === "account_creation_off") return "This server already has its first account.";
+  if (fault.fields.start_code === undefined) return retryMessage(fault);
   return "This link isn't valid. Open the address that Relay shows in its terminal.";
 }

@@ -2,9 +2,8 @@
 
 import type { ReactNode } from "react";
 import type { Fault, Priority } from "../state/api.ts";
-import { PRIORITIES } from "../state/order.ts";
 import { AreaField, SelectField, Switch, TextField } from "../ui/field.tsx";
-import { PRIORITY_NAMES } from "./words.ts";
+import { PRIORITY_OPTIONS } from "./words.ts";
 
 export interface TaskText {
   readonly title: string;
@@ -13,22 +12,17 @@ export interface TaskText {
   readonly notify: boolean;
 }
 
-interface PartProps<T extends TaskText> {
+interface FieldsProps<T extends TaskText> {
   readonly value: T;
   readonly onChange: (next: T) => void;
-}
-
-interface TextProps<T extends TaskText> extends PartProps<T> {
-  readonly fault: Fault | null;
-  /** True while the form is being sent: the text cannot be changed then. */
-  readonly busy?: boolean;
-  /** Hints by field name. */
+  /** Hints by field name, in place of the default ones. */
   readonly hints?: Readonly<Record<string, ReactNode>>;
 }
 
-interface HintedProps<T extends TaskText> extends PartProps<T> {
-  /** Replaces the default hint. */
-  readonly hint?: ReactNode;
+interface TextProps<T extends TaskText> extends FieldsProps<T> {
+  readonly fault: Fault | null;
+  /** True while the form is being sent: the text cannot be changed then. */
+  readonly busy?: boolean;
 }
 
 export function TaskTextFields<T extends TaskText>({
@@ -63,23 +57,23 @@ export function TaskTextFields<T extends TaskText>({
   );
 }
 
-export function PriorityField<T extends TaskText>({ value, onChange, hint }: HintedProps<T>) {
+export function PriorityField<T extends TaskText>({ value, onChange, hints }: FieldsProps<T>) {
   return (
     <SelectField
       label="Priority"
-      hint={hint}
+      hint={hints?.priority}
       value={value.priority}
       onChange={({ target }) => onChange({ ...value, priority: target.value as Priority })}
-      options={PRIORITIES.map((one) => [one, PRIORITY_NAMES[one]] as const)}
+      options={PRIORITY_OPTIONS}
     />
   );
 }
 
-export function NotifySwitch<T extends TaskText>({ value, onChange, hint }: HintedProps<T>) {
+export function NotifySwitch<T extends TaskText>({ value, onChange, hints }: FieldsProps<T>) {
   return (
     <Switch
       label="Notify me"
-      hint={hint ?? "Get a notification when the agent changes this task."}
+      hint={hints?.notify ?? "Get a notification when the agent changes this task."}
       checked={value.notify}
       onChange={({ target }) => onChange({ ...value, notify: target.checked })}
     />

@@ -5,7 +5,6 @@
 import { type FormEvent, type ReactNode, useEffect, useState } from "react";
 import type { Status, Task } from "../state/api.ts";
 import { editOf, forgetDraft } from "../state/drafts.ts";
-import { STATUSES } from "../state/order.ts";
 import { Button } from "../ui/button.tsx";
 import { SelectField, TextField } from "../ui/field.tsx";
 import { FormProblem, Problem } from "../ui/parts.tsx";
@@ -14,7 +13,7 @@ import { useIsMounted } from "../ui/use-is-mounted.ts";
 import { NotifySwitch, PriorityField, TaskTextFields } from "./task-fields.tsx";
 import { useDraft } from "./use-draft.ts";
 import { useSession } from "./use-store.ts";
-import { PRIORITY_NAMES, STATUS_NAMES } from "./words.ts";
+import { PRIORITY_NAMES, STATUS_NAMES, STATUS_OPTIONS } from "./words.ts";
 
 /** The values of the form's fields for a task; numbers as text. */
 const valuesOf = ({ title, description, status, priority, notify, ...task }: Task) => ({
@@ -98,9 +97,9 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
           hint={hints.status}
           value={value.status}
           onChange={({ target }) => change({ ...value, status: target.value as Status })}
-          options={STATUSES.map((one) => [one, STATUS_NAMES[one]] as const)}
+          options={STATUS_OPTIONS}
         />
-        <PriorityField value={value} onChange={change} hint={hints.priority} />
+        <PriorityField value={value} onChange={change} hints={hints} />
       </div>
       <TextField
         label="Progress"
@@ -122,7 +121,7 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
         onChange={({ target }) => change({ ...value, status_note: target.value })}
         error={fault?.fields.status_note}
       />
-      <NotifySwitch value={value} onChange={change} hint={hints.notify} />
+      <NotifySwitch value={value} onChange={change} hints={hints} />
       <FormProblem fault={fault} />
       <div className="flex flex-wrap gap-3">
         <Button type="submit" variant="primary" busy={busy} disabled={gone}>
@@ -134,7 +133,6 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
   );
 }
 
-/** A value as the form displays it. */
 function shownOf(values: Values, name: keyof Values): string {
   if (name === "status") return STATUS_NAMES[values.status];
   if (name === "priority") return PRIORITY_NAMES[values.priority];

@@ -74,7 +74,6 @@ export const TaskRow = memo(({ id, search }: { id: string; search: string }) => 
   );
 });
 
-/** Label of the agent and the status note. */
 function Byline({ task: { key_id, status_note } }: { task: Task }) {
   const key = useKey(key_id);
   return (

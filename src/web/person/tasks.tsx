@@ -14,7 +14,7 @@ import { close, go, useRoute } from "./route.ts";
 import { type Row, TaskList } from "./task-list.tsx";
 import { TaskSheet } from "./task-sheet.tsx";
 import { useKeyOptions, useSession, useStore } from "./use-store.ts";
-import { PRIORITY_NAMES, STATUS_NAMES } from "./words.ts";
+import { PRIORITY_OPTIONS, STATUS_OPTIONS } from "./words.ts";
 
 interface Filter {
   readonly agent: string | null;
@@ -111,6 +111,8 @@ export function TasksView() {
   );
 }
 
+type Options = readonly (readonly [string, string])[];
+
 function Filters({ filter, query }: { filter: Filter; query: URLSearchParams }) {
   const keys = useKeyOptions();
   const known = useStore((store) => store.loads() > 0);
@@ -122,41 +124,23 @@ function Filters({ filter, query }: { filter: Filter; query: URLSearchParams }) 
     const text = next.toString();
     go(text === "" ? "tasks" : `tasks?${text}`, { replace: true });
   };
+  const choice = (name: keyof Filter, label: string, options: Options) => (
+    <Select
+      quiet
+      aria-label={label}
+      value={filter[name] ?? ""}
+      onChange={({ target }) => set(name, target.value)}
+      options={options}
+    />
+  );
+  const deleted: Options = gone ? [[filter.agent!, known ? "Deleted agent" : ""]] : [];
   return (
     <div className="mb-3 grid grid-cols-2 gap-2 sm:grid-cols-3">
       <div className="col-span-2 sm:col-span-1">
-        <Select
-          quiet
-          aria-label="Agent"
-          value={filter.agent ?? ""}
-          onChange={({ target }) => set("agent", target.value)}
-          options={[
-            ["", "All agents"],
-            ...(gone ? [[filter.agent!, known ? "Deleted agent" : ""] as const] : []),
-            ...keys,
-          ]}
-        />
+        {choice("agent", "Agent", [["", "All agents"], ...deleted, ...keys])}
       </div>
-      <Select
-        quiet
-        aria-label="Status"
-        value={filter.status ?? ""}
-        onChange={({ target }) => set("status", target.value)}
-        options={[
-          ["", "Any status"],
-          ...STATUSES.map((status) => [status, STATUS_NAMES[status]] as const),
-        ]}
-      />
-      <Select
-        quiet
-        aria-label="Priority"
-        value={filter.priority ?? ""}
-        onChange={({ target }) => set("priority", target.value)}
-        options={[
-          ["", "Any priority"],
-          ...PRIORITIES.map((priority) => [priority, PRIORITY_NAMES[priority]] as const),
-        ]}
-      />
+      {choice("status", "Status", [["", "Any status"], ...STATUS_OPTIONS])}
+      {choice("priority", "Priority", [["", "Any priority"], ...PRIORITY_OPTIONS])}
     </div>
   );
 }

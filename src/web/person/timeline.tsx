@@ -129,7 +129,6 @@ interface LineProps {
   readonly href: string;
   readonly icon: typeof ListTodo;
   readonly color: string;
-  /** What happened. */
   readonly event: string;
   readonly at: number;
   readonly text: ReactNode;

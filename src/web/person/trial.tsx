@@ -1,6 +1,5 @@
 /**
- * The trial, in which a browser that was added by a code has fewer rights
- * (docs/interface.md §4.1.6).
+ * The trial: at first, a browser that was added by a code has fewer rights (§4.1.6).
  */
 
 import type { SignIn } from "../state/api.ts";
@@ -8,7 +7,7 @@ import { timeOf } from "../ui/time.ts";
 import { useNow } from "../ui/use-now.ts";
 import { useSignIns } from "./end-sign-in.tsx";
 
-/** When this browser's trial ends, epoch seconds; null outside of a trial. */
+/** When this browser's trial ends, in epoch seconds; null outside of a trial. */
 export function useTrialEnd(): number | null {
   const all = useSignIns();
   const now = useNow();
@@ -21,7 +20,7 @@ export const isUnconfirmed = ({ current, trial_ends_at }: SignIn, now: number): 
   !current && trial_ends_at !== null && trial_ends_at > now;
 
 /**
- * Says why something is not offered, and how it is. `what` continues "it can't". Renders nothing
+ * Says why something is not offered, and when it will be. `what` continues "it can't". Renders nothing
  * outside of a trial.
  */
 export function TrialNote({ what }: { what: string }) {
@@ -29,8 +28,8 @@ export function TrialNote({ what }: { what: string }) {
   if (ends === null) return null;
   return (
     <p className="text-soft text-sm">
-      This browser was added just now, so it can't {what} until {timeOf(ends)}, or until you choose
-      “It was me” on a device that was signed in earlier.
+      This browser is new, so it can't {what} until {timeOf(ends)}. To allow it now, choose “It was
+      me” on a device you signed in earlier.
     </p>
   );
 }

@@ -1,6 +1,6 @@
 /**
  * The parts of a question that lists and events leave out, so that it must be read by itself
- * (docs/interface.md §2.5.2).
+ * (§2.5.2).
  */
 
 import { useEffect, useState } from "react";

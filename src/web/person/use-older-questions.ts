@@ -6,7 +6,7 @@ import { useSession, useStore } from "./use-store.ts";
 
 /** Closed questions in the store, at most (see state/sync.ts). */
 const HELD = 100;
-/** Pages loaded at a time, and questions in all, at most. */
+/** Most list pages loaded at a time, and most questions in all. */
 const PAGES = 5;
 const MOST = 5_000;
 
@@ -17,7 +17,7 @@ export function useOlderQuestions(key_id?: string) {
   const { api } = useSession();
   const history = useStore((store) => store.history());
   const [older, setOlder] = useState<readonly Question[]>([]);
-  /** Where the next page begins; undefined before the first, null after the last. */
+  /** Cursor of the next list page; undefined before the first, null after the last. */
   const [cursor, setCursor] = useState<string | null>();
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState<Fault | null>(null);

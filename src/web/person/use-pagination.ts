@@ -1,22 +1,22 @@
-/** A paginated list: refreshes the first page, and loads more on request. */
+/** A paginated list: refreshes the first list page, and loads more on request. */
 
 import { useCallback, useEffect, useRef, useState } from "react";
 import { type Fault, faultOf } from "../state/api.ts";
 
-interface Page<T> {
+interface ListPage<T> {
   readonly items: readonly T[];
   readonly next_cursor: string | null;
 }
 
 /**
- * Loads the list when mounted, and its first page again when `reload_key` changes. `get`: reads a
- * page; `items` are null before the first.
+ * Loads the list when mounted, and its first list page again when `reload_key` changes. `get` reads a list page;
+ * `items` are null before the first.
  */
 export function usePagination<T extends { id: string }>(
-  get: (cursor: string | null) => Promise<Page<T>>,
+  get: (cursor: string | null) => Promise<ListPage<T>>,
   reload_key: unknown,
 ) {
-  const [held, setHeld] = useState<Page<T> | null>(null);
+  const [held, setHeld] = useState<ListPage<T> | null>(null);
   const [fault, setFault] = useState<Fault | null>(null);
   const [busy, setBusy] = useState(false);
   const latest = useRef(get);
@@ -28,7 +28,7 @@ export function usePagination<T extends { id: string }>(
       setFault(null);
       setHeld((before) => {
         const older = without(before?.items ?? [], first.items);
-        // No overlap: records may be missing in between, so older pages are dropped.
+        // No overlap: items may be missing in between, so older list pages are dropped.
         if (!before || older.length === before.items.length) return first;
         return { items: [...first.items, ...older], next_cursor: before.next_cursor };
       });
@@ -63,7 +63,7 @@ export function usePagination<T extends { id: string }>(
   };
 }
 
-/** The items whose id is not among those of `others`. */
+/** The items whose ids `others` does not have. */
 function without<T extends { id: string }>(items: readonly T[], others: readonly T[]): T[] {
   const ids = new Set(others.map(({ id }) => id));
   return items.filter(({ id }) => !ids.has(id));

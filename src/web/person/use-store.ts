@@ -33,7 +33,6 @@ export function useKeptAnswers(): readonly KeptAnswer[] {
   return useSyncExternalStore(keptAnswers.subscribe, keptAnswers.all);
 }
 
-/** Display name of an agent. */
 export const labelOf = (key: Key | undefined): string => key?.label ?? "An agent";
 
 /** Options of a select: id and label of each agent. */

@@ -1,19 +1,19 @@
 /** The first view: create an account, or sign in with a token. */
 
 import { ArrowRight } from "lucide-react";
-import { type FormEvent, useState, useSyncExternalStore } from "react";
-import { createApi } from "../state/api.ts";
+import { useSyncExternalStore } from "react";
+import { createApi, retryMessage } from "../state/api.ts";
 import { type KeptAnswer, onUnsent, unsentAnswers } from "../state/kept-answers.ts";
 import { createAccount } from "../state/new-account.ts";
 import { confirmTokenSaved, lastSignOut, type SignOutReason, signIn } from "../state/session.ts";
 import { accountCreation } from "../state/start-code.ts";
 import { Button } from "../ui/button.tsx";
-import { TextField } from "../ui/field.tsx";
 import { Problem } from "../ui/parts.tsx";
-import { OneLine } from "../ui/prose.tsx";
 import { Secret } from "../ui/secret.tsx";
+import { TokenForm } from "../ui/token-form.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { Frame } from "./frame.tsx";
+import { AnswerQuote } from "./kept-answers.tsx";
 import { CodeForm } from "./pair.tsx";
 
 const SIGN_OUT_MESSAGES: Readonly<Record<SignOutReason, string | null>> = {
@@ -65,13 +65,7 @@ export function Welcome() {
         >
           Create account
         </Button>
-        {creation.fault && (
-          <Problem>
-            {creation.fault.code === "unanswered"
-              ? "Couldn't reach the server. Try again."
-              : creation.fault.message}
-          </Problem>
-        )}
+        {creation.fault && <Problem>{retryMessage(creation.fault)}</Problem>}
       </div>
     );
   return (
@@ -87,8 +81,8 @@ export function Welcome() {
       )}
       {mode === "off" && (
         <p className="mt-6 text-soft">
-          This server doesn't accept new accounts. If you have one, sign in with a code from another
-          device, or with your account token.
+          This server doesn't accept new accounts. If you have an account, sign in with a code from
+          another device, or with your account token.
         </p>
       )}
       <div className="mt-8">{leads ? <CodeForm leads /> : creating}</div>
@@ -99,7 +93,17 @@ export function Welcome() {
           <Or />
         </>
       )}
-      <TokenForm />
+      <TokenForm
+        label="Account token"
+        placeholder="mca_…"
+        hint="The one you saved, or the one shown under Account in another browser."
+        pattern={/^mca_[\w-]+$/}
+        error="isn't an account token: it must start with mca_"
+        signIn={async (token) => {
+          const { id } = await createApi(token).accounts.get.query({});
+          signIn(token, id);
+        }}
+      />
     </Frame>
   );
 }
@@ -112,18 +116,9 @@ function Unsent({ answers }: { answers: readonly KeptAnswer[] }) {
         {answers.length === 1 ? "1 answer wasn't sent:" : `${answers.length} answers weren't sent:`}
       </p>
       <ul className="mt-1 max-h-60 list-disc space-y-1 overflow-y-auto ps-5 text-sm">
-        {answers.map(({ question_id, answer, prompt, note }) => (
-          <li key={question_id} className="said">
-            “<bdi dir="auto">{answer}</bdi>” to “
-            <bdi dir="auto">
-              <OneLine text={prompt} />
-            </bdi>
-            ”
-            {note !== undefined && (
-              <>
-                , with the note “<bdi dir="auto">{note}</bdi>”
-              </>
-            )}
+        {answers.map((one) => (
+          <li key={one.question_id} className="said">
+            <AnswerQuote given={one} />
           </li>
         ))}
       </ul>
@@ -135,48 +130,13 @@ function Unsent({ answers }: { answers: readonly KeptAnswer[] }) {
   );
 }
 
-function TokenForm() {
-  const [text, setText] = useState("");
-  const [wrong, setWrong] = useState(false);
-  const entry = useAction();
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    const token = text.trim();
-    setWrong(!/^mca_[\w-]+$/.test(token));
-    if (!/^mca_[\w-]+$/.test(token)) return;
-    void entry.run(async () => {
-      const { id } = await createApi(token).accounts.get.query({});
-      signIn(token, id);
-    });
-  };
-  return (
-    <form onSubmit={submit} className="space-y-3">
-      <TextField
-        label="Account token"
-        name="token"
-        type="password"
-        placeholder="mca_…"
-        value={text}
-        onChange={({ target }) => setText(target.value)}
-        hint="The one you saved, or the one shown under Account in another browser."
-        error={wrong ? "isn't an account token: it must start with mca_" : undefined}
-      />
-      {entry.fault && <Problem>{entry.fault.message}</Problem>}
-      <Button type="submit" className="w-full" busy={entry.busy}>
-        Sign in
-      </Button>
-    </form>
-  );
-}
-
-/** Shows the token of a new account. */
 export function Created({ token }: { token: string }) {
   return (
     <Frame title="Your account is ready">
       <p className="mt-2 mb-5 text-soft">
-        There's no username or password: you add other browsers and phones under Account. Save this
-        token in your password manager, as a way back in if you lose them all. It works until you
-        sign out of this browser.
+        There's no username or password. Add other browsers and phones under Account. Save this
+        token in your password manager to get back in if you lose them all. It works until you sign
+        out of this browser.
       </p>
       <Secret text={token} name="account token" />
       <Button variant="primary" className="mt-5 w-full" onClick={confirmTokenSaved}>

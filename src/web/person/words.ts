@@ -1,6 +1,7 @@
 /** Display names of statuses, priorities and clients. */
 
 import type { Key, Priority, Status } from "../state/api.ts";
+import { PRIORITIES, STATUSES } from "../state/order.ts";
 
 export const STATUS_NAMES: Readonly<Record<Status, string>> = {
   in_progress: "In progress",
@@ -15,6 +16,9 @@ export const PRIORITY_NAMES: Readonly<Record<Priority, string>> = {
   medium: "Medium",
   low: "Low",
 };
+
+export const STATUS_OPTIONS = STATUSES.map((status) => [status, STATUS_NAMES[status]] as const);
+export const PRIORITY_OPTIONS = PRIORITIES.map((one) => [one, PRIORITY_NAMES[one]] as const);
 
 /** Display names of clients, by the name in their `clientInfo`. */
 const CLIENT_NAMES: Readonly<Record<string, string>> = {

@@ -22,7 +22,7 @@ export type Item = Outputs["messages"]["send"];
 export type Entry = Outputs["keys"]["activity"]["items"][number];
 export type Authorization = Outputs["oauth"]["request"];
 export type Grant = Outputs["keys"]["grants"]["grants"][number];
-/** A session of the interface. (`Session` in this code is the state of this browser's own one.) */
+/** A session of the interface. (`Session` in this code is the state of this browser's sign-in.) */
 export type SignIn = Outputs["sessions"]["list"]["sessions"][number];
 export type Pairing = Outputs["pairings"]["create"];
 export type Device = Outputs["devices"]["list"]["devices"][number];
@@ -34,10 +34,10 @@ const TIMEOUT = 15_000;
 
 const KEY = "idempotency-key";
 
-/** Options of a mutation that the server carries out once per key (docs/interface.md 8). */
+/** Options of a mutation that the server carries out once per key (§8). */
 export const once = (key: string) => ({ context: { [KEY]: key } });
 
-/** Fault codes of mutations that got no response: the server may have carried them out. */
+/** Fault codes of mutations without a response: the server may have carried them out. */
 const unanswered = new WeakMap<object, "unanswered" | "repeatable">();
 
 /**
@@ -69,7 +69,7 @@ const changesLink =
     );
 
 /** `fetch` with a time limit. */
-function patiently(url: string, init: RequestInit): Promise<Response> {
+function fetchInTime(url: string, init: RequestInit): Promise<Response> {
   const ended = new AbortController();
   // Both signals end with the request, so nothing is left to detach.
   abortWith(ended, init.signal);
@@ -92,7 +92,7 @@ export function createApi(
       changesLink(ended),
       httpLink({
         async fetch(input, init) {
-          const response = await patiently(String(input), init as RequestInit);
+          const response = await fetchInTime(String(input), init as RequestInit);
           note(response.headers);
           return tunnelled(response);
         },
@@ -119,7 +119,7 @@ export interface Fault {
   readonly fields: Readonly<Record<string, string>>;
   /**
    * Of `unauthorized`: true if this server ended the token, so that it can be erased; otherwise the
-   * token may still be valid (docs/interface.md §4.1.7).
+   * token may still be valid (§4.1.7).
    */
   readonly ended?: boolean;
   /** Seconds after which the server asks to try again. */
@@ -137,17 +137,16 @@ export const LATER: ReadonlySet<string> = new Set([
   "unauthorized",
 ]);
 
-/** The refusal in an error of a call or of the event stream that tRPC did not render; null for another error. */
+/** The refusal behind an error of a call or of the event stream, if tRPC did not render it; null for other errors. */
 function outsideOf(error: unknown): RelayError | null {
   const found = error instanceof TRPCClientError ? error.cause : error;
   if (!(found instanceof RelayError) || found.code === "no_response") return null;
-  // 511: a network that asks the person to sign in to it, such as that of a hotel. Waiting alone does not end that.
+  // 511: a network, such as a hotel's, asks the person to sign in to it, so waiting alone does not help.
   const is_passing = found.is_transient && found.status !== 511;
   return found.code === "unexpected_response" && is_passing ? null : found;
 }
 
-const NOT_KEPT =
-  "This browser can't keep data for this page: its storage is full, or access to it is blocked.";
+const NOT_KEPT = "This browser can't save data for this page: its storage is full or blocked.";
 
 const MESSAGES: Readonly<Record<string, string>> = {
   offline: "Can't reach the server.",
@@ -161,13 +160,11 @@ const MESSAGES: Readonly<Record<string, string>> = {
   account_creation_off: "This server doesn't accept new accounts.",
   attestation_required:
     "On this server, accounts are created in the app. Sign in with a token here.",
-  last_session: "This is the only sign-in of your account.",
-  too_many_sessions:
-    "Your account has reached the maximum number of sign-ins. Sign out one that you no longer use.",
-  too_many_channels:
-    "Your account has reached the maximum number of channels. Delete one that you no longer use.",
-  too_many_keys: "Your account has reached the maximum number of agents.",
-  too_many_tasks: "This agent has reached the maximum number of tasks.",
+  last_session: "This is your account's only sign-in.",
+  too_many_sessions: "Your account can't have more sign-ins. Sign out one you no longer use.",
+  too_many_channels: "Your account can't have more channels. Delete one you no longer use.",
+  too_many_keys: "Your account can't have more agents.",
+  too_many_tasks: "This agent can't have more tasks.",
   store_unavailable: "The server can't access its data. Try again in a moment.",
   internal: "Something went wrong on the server.",
 };
@@ -177,14 +174,18 @@ const ENDED = "This token is no longer valid.";
 /** Faults of the browser's storage: it is full, or access to it is refused. */
 const STORAGE_FAULTS: ReadonlySet<string> = new Set(["QuotaExceededError", "SecurityError"]);
 
-/** Of `unauthorized` without `ended`, for a browser that is signed in. */
-export const UNKNOWN_SIGN_IN = "The server doesn't know this browser's sign-in.";
+/** The message for `unauthorized` without `ended`, in a browser that is signed in. */
+export const UNKNOWN_SIGN_IN = "The server doesn't recognize this browser's sign-in.";
 
-/** What the server says of a limit that does not end in a moment; undefined for other errors. */
+/** The server's message about a limit that lasts for minutes; undefined for other errors. */
 function longLimit(code: string, error: unknown): string | undefined {
   const { message } = error as Error;
   return code === "rate_limited" && /Try again in \d+ minute/.test(message) ? message : undefined;
 }
+
+/** The message of a fault after which the person can simply try again. */
+export const retryMessage = ({ code, message }: Fault): string =>
+  code === "unanswered" ? "Couldn't reach the server. Try again." : message;
 
 /** Turns any thrown value into a fault. */
 export function faultOf(error: unknown): Fault {

@@ -91,7 +91,7 @@ export function createArchive(store: Store) {
   };
 }
 
-/** Deletes the saved data; `shared`: that of an earlier version too. */
+/** Deletes the saved data; `shared`: also what an earlier version saved. */
 export async function forgetArchive(shared: boolean): Promise<void> {
   for (const name of shared ? [NAME, SHARED] : [NAME]) {
     await done(indexedDB.deleteDatabase(name)).catch(() => null);

@@ -21,8 +21,7 @@ const SYSTEMS = [
 ] as const;
 
 /**
- * `agent`: the browser's user agent; `touches`: `maxTouchPoints`, by which an iPad differs from a
- * Mac.
+ * `agent`: the browser's user agent; `touches`: `maxTouchPoints`, which tells an iPad from a Mac.
  */
 export function browserLabel(
   agent = navigator.userAgent,

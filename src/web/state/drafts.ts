@@ -57,7 +57,7 @@ export function sendDraft<T>(name: string, value: T): string {
 
 /** Makes this account the owner of the tab's drafts; removes those of another account. */
 export function keepDraftsOf(account_id: string): void {
-  // What an earlier version kept in this tab; a tab that has drafts of its own is past that.
+  // Take over what an earlier version kept in this tab, unless it has drafts of its own.
   if (tab.get(OWNER) === null) copyShared(sessionStorage);
   const owner = tab.get(OWNER);
   if (owner !== null && owner !== account_id) tab.clear();

@@ -1,12 +1,12 @@
 /**
  * Answers that the server has not confirmed: kept in this browser, sent when the server can be
- * reached, each under one idempotency key (docs/interface.md 5.7.4, 8).
+ * reached, each under one idempotency key (§5.7.4, §8).
  */
 
-import { after } from "../clock.ts";
 import { createListeners, createObservable } from "../observable.ts";
-import { type Api, faultOf, LATER, once, type Question, UNKNOWN_SIGN_IN } from "./api.ts";
-import type { Pace } from "./pace.ts";
+import { faultOf, LATER, once, type Question, UNKNOWN_SIGN_IN } from "./api.ts";
+import type { Calls } from "./pace.ts";
+import { createSender } from "./sender.ts";
 import { local, scoped, unscoped } from "./storage.ts";
 import type { Store } from "./store.ts";
 
@@ -34,32 +34,31 @@ export interface KeptAnswer extends GivenAnswer {
 }
 
 /**
- * How the question ended, or `gone`; `invalid` if the server, or a program on the way to it, does not take
+ * How the question ended, or `gone`; `invalid` if the server, or a program on the way to it, does not accept
  * this answer.
  */
 type Refusal = Exclude<Question["status"], "pending"> | "gone" | "invalid";
 
 /** Name in local storage, which is cleared at sign-out. */
 const NAME = "answers";
-/** Answers that are kept at most. */
+/** Most answers that are kept. */
 const MOST = 200;
 /** Characters kept of a prompt. */
 const PROMPT = 120;
 
-/** The beginning of a prompt; that of a beginning is the same. */
+/** The beginning of a prompt. It stays the same if it is shortened again. */
 export const beginningOf = (prompt: string): string =>
   prompt.length > PROMPT ? `${prompt.slice(0, PROMPT).toWellFormed()}…` : prompt;
 
-/** Seconds until answers that the server has not taken are sent again: doubled at each attempt, up to a minute. */
+/** Seconds until unconfirmed answers are sent again: doubled at each attempt, up to a minute. */
 const AGAIN = 5;
 const SLOWEST = 60;
 
-/** Codes of {@link LATER} whose message tells the person more than that the answer waits. */
+/** Codes of {@link LATER} whose message the person sees with the waiting answer. */
 const TELLING: ReadonlySet<string> = new Set(["unauthorized", "store_unavailable", "internal"]);
 
 interface KeptAnswersOptions {
-  readonly api: Api;
-  readonly pace: Pace;
+  readonly calls: Calls;
   readonly store: Store;
   /** Aborts at sign-out. */
   readonly ended: AbortSignal;
@@ -70,15 +69,11 @@ interface KeptAnswersOptions {
 export type KeptAnswers = ReturnType<typeof createKeptAnswers>;
 
 /** The kept answers of a session. Sends when the store is `live`; follows changes by other tabs. */
-export function createKeptAnswers(first: KeptAnswersOptions) {
-  const { store, ended, accountId } = first;
-  let { api, pace } = first;
+export function createKeptAnswers({ calls, store, ended, accountId }: KeptAnswersOptions) {
   const kept = createObservable<readonly KeptAnswer[]>([]);
   const sent = createListeners();
-  let sending = false;
   /** Attempts in a row that the server did not take. */
   let failures = 0;
-  let cancel: (() => void) | undefined;
 
   const read = () => kept.set(answersOf(accountId()));
 
@@ -113,17 +108,7 @@ export function createKeptAnswers(first: KeptAnswersOptions) {
       ),
     );
 
-  const arm = (seconds: number) => {
-    if (cancel || sending || ended.aborted) return;
-    if (!kept.get().some(({ refused }) => refused === null)) return;
-    cancel = after(seconds, () => {
-      cancel = undefined;
-      void send();
-    });
-  };
-
   const send = async () => {
-    sending = true;
     for (const one of kept.get()) {
       if (store.link() !== "live" || ended.aborted) break;
       // Another tab may have sent it, and the person may have taken it back.
@@ -133,9 +118,7 @@ export function createKeptAnswers(first: KeptAnswersOptions) {
       failures = waits ? failures + 1 : 0;
       if (waits) break;
     }
-    sending = false;
-    // Otherwise `watch` sends them when the connection is back.
-    if (store.link() === "live") arm(Math.min(SLOWEST, AGAIN * 2 ** Math.max(0, failures - 1)));
+    return Math.min(SLOWEST, AGAIN * 2 ** Math.max(0, failures - 1));
   };
 
   /** Sends one answer. Null if the server has taken it, else the fault's code. */
@@ -143,7 +126,9 @@ export function createKeptAnswers(first: KeptAnswersOptions) {
     const { question_id, answer, note, key } = one;
     try {
       const given = { question_id, answer, ...(note !== undefined && { note }) };
-      const answered = await pace.call(ended, () => api.questions.answer.mutate(given, once(key)));
+      const answered = await calls.pace.call(ended, () =>
+        calls.api.questions.answer.mutate(given, once(key)),
+      );
       confirm(key);
       store.put("questions", answered);
       return null;
@@ -154,7 +139,7 @@ export function createKeptAnswers(first: KeptAnswersOptions) {
         if (TELLING.has(code) && one.reason !== reason) refuse(key, null, reason);
         return code;
       }
-      const found = await api.questions.get.query({ question_id }).catch(faultOf);
+      const found = await calls.api.questions.get.query({ question_id }).catch(faultOf);
       if ("message" in found) {
         if (code === "question_not_pending" && LATER.has(found.code)) return found.code;
         if (found.code === "not_found") refuse(key, "gone");
@@ -170,27 +155,18 @@ export function createKeptAnswers(first: KeptAnswersOptions) {
     }
   };
 
-  let was_live = false;
-  const watch = () => {
-    const is_live = store.link() === "live";
-    if (is_live && !was_live) {
+  const { arm } = createSender({
+    ...{ store, ended, send },
+    isWaiting: () => kept.get().some(({ refused }) => refused === null),
+    onLive: () => {
       read();
-      cancel?.();
-      cancel = undefined;
-      arm(0);
-    }
-    was_live = is_live;
-  };
-  const stop = store.subscribe(watch);
+      return 0;
+    },
+  });
   const onStorage = ({ key }: StorageEvent) => {
     if (key === null || unscoped(key) === NAME) read();
   };
-  window.addEventListener("storage", onStorage);
-  ended.addEventListener("abort", () => {
-    stop();
-    cancel?.();
-    window.removeEventListener("storage", onStorage);
-  });
+  window.addEventListener("storage", onStorage, { signal: ended });
   read();
 
   return {
@@ -234,11 +210,6 @@ export function createKeptAnswers(first: KeptAnswersOptions) {
 
     /** Forgets an answer: the person takes it back, or has seen that it was refused. */
     drop: (question_id: string): void => void drop(question_id),
-
-    /** Continues with another token. */
-    continueWith(next: Pick<KeptAnswersOptions, "api" | "pace">): void {
-      ({ api, pace } = next);
-    },
   };
 }
 

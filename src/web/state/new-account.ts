@@ -1,6 +1,6 @@
 /**
  * Creates accounts so that neither a lost response nor a reload loses one
- * (docs/interface.md §5.2.1(4)).
+ * (§5.2.1(4)).
  */
 
 import { randomText } from "../../client/idempotency.ts";

@@ -45,7 +45,6 @@ export const newKeySecret = (): NewKeySecret | null => secrets.get()[0] ?? null;
 export const newKeySecretOf = (id: string): string | null =>
   secrets.get().find((one) => one.id === id)?.secret ?? null;
 
-/** Calls a listener when the secrets change. */
 export const onNewKeySecret = secrets.subscribe;
 
 /**
@@ -54,10 +53,10 @@ export const onNewKeySecret = secrets.subscribe;
 export async function makeKey(work: () => Promise<NewKeySecret>): Promise<NewKeySecret> {
   under_way++;
   try {
-    const made = await work();
-    keep(made);
-    secrets.set([...secrets.get().filter(({ id }) => id !== made.id), made]);
-    return made;
+    const added = await work();
+    keep(added);
+    secrets.set([...secrets.get().filter(({ id }) => id !== added.id), added]);
+    return added;
   } finally {
     under_way--;
   }
@@ -103,8 +102,7 @@ function saveTab(parts: readonly TabPart[]): void {
 }
 
 /**
- * Restores the secrets of which both halves are there, after a reload. Removes halves that are too
- * old.
+ * After a reload, restores the secrets that have both halves. Removes halves that are too old.
  */
 function restore(): readonly NewKeySecret[] {
   for (const name of local.names()) {

@@ -64,10 +64,10 @@ function isOne(found: unknown, ok: boolean): boolean {
 export function outsideMessage(status: number | null): string {
   const http = status ? ` (HTTP ${status})` : "";
   if (status === 413) {
-    return `A server between this browser and Relay refused this because it is too large${http}.`;
+    return `A server between this browser and Relay refused this because it's too large${http}.`;
   }
   if (status !== null && (SIGN_IN.has(status) || status < 400)) {
-    return `A server between this browser and Relay asks you to sign in to it${http}. Reload this page to do so.`;
+    return `A server between this browser and Relay asks you to sign in to it${http}. Reload this page to sign in.`;
   }
   return `A server between this browser and Relay refused this${http}.`;
 }

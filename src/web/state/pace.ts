@@ -3,7 +3,7 @@
 import { TRPCClientError } from "@trpc/client";
 import { pause, systemTimers } from "../../client/timers.ts";
 import { elapsed } from "../clock.ts";
-import { faultOf } from "./api.ts";
+import { type Api, faultOf } from "./api.ts";
 
 /** Share of the quota that a load leaves free. */
 const RESERVE = 1 / 4;
@@ -11,6 +11,12 @@ const RESERVE = 1 / 4;
 const AGAIN = 1;
 
 export type Pace = ReturnType<typeof createPace>;
+
+/** Makes the calls of a session. When the token is replaced, both members are. */
+export interface Calls {
+  api: Api;
+  pace: Pace;
+}
 
 /** Paces the calls of one token, by the `RateLimit` headers of its responses. */
 export function createPace() {

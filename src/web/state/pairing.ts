@@ -1,4 +1,4 @@
-/** Signing in by a pairing code (docs/interface.md 5.14): links, and claims without a response. */
+/** Sign-in by a pairing code (§5.14): links, and claims without a response. */
 
 import { randomText } from "../../client/idempotency.ts";
 import { now } from "../clock.ts";
@@ -17,14 +17,14 @@ interface Claim {
 const CLAIM = "claim";
 /** The token of a claim that the person gave up while it was unconfirmed. */
 const GIVEN_UP = "given-up-token";
-/** The code of that claim, and when it was given up; one that an earlier version gave up has none. */
+/** The code of that claim, and when it was given up; absent if an earlier version gave it up. */
 const GIVEN_UP_CLAIM = "given-up-claim";
 interface GivenUp {
   readonly code: string;
   /** Epoch seconds. */
   readonly at: number;
 }
-/** Seconds for which a sign-in that the server does not know is looked for: it may be without its data. */
+/** Seconds for which an unknown sign-in is looked for: the server may be without its data. */
 const LOOKED_FOR = 7 * 86_400;
 
 /**
@@ -96,11 +96,11 @@ export const codeIn = (text: string): string => text.trim().replace(/^.*#\/pair\
 export const isTypedCode = (text: string): boolean =>
   /^[\p{L}\p{N}]{8}$/u.test(text.replace(/[\s\p{Pd}]/gu, ""));
 
-/** Whether a text has the form of a code: a typed one, or that of a link. */
+/** Whether a text has the form of a code, typed or from a link. */
 export const isPairingCode = (text: string): boolean =>
   isTypedCode(text) || /^[\w-]{22}$/.test(text);
 
-/** Whose account a code opens. Code: `not_found` for one that cannot be used. */
+/** The account that a code opens. Rejects with `not_found` if the code cannot be used. */
 export const offerOf = (code: string) => createApi(null).pairings.lookup.mutate({ code });
 
 /** Looks for a pairing link now and whenever the address changes. Claims nothing. */
@@ -113,7 +113,7 @@ export function watchPairingLinks(): void {
 /**
  * Signs in with the code. The token is made here and stored before it is sent, so that a lost
  * response loses nothing: the same code and token again give the same sign-in
- * (docs/interface.md 5.14.2(2)).
+ * (§5.14.2(2)).
  */
 export async function claimPairing(given: string): Promise<void> {
   const before = unconfirmed();

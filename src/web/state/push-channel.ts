@@ -1,6 +1,5 @@
 /**
- * The channel by which this browser gets pushes; state/push.ts, which handles it, is loaded on
- * demand.
+ * This browser's channel for notifications. state/push.ts, which handles it, is loaded on demand.
  */
 
 import { createListeners } from "../observable.ts";
@@ -13,7 +12,7 @@ const PUSH_CHANNEL = "push-channel";
 /** This browser's channel, as kept in local storage. */
 export interface PushChannel {
   readonly id: string;
-  /** Of the subscription that the server has. */
+  /** Endpoint of the subscription that the server has. */
   readonly endpoint: string;
   /** As last known: used to make the channel again if it was deleted with a replaced token. */
   readonly settings: PushSettings;
@@ -30,7 +29,6 @@ export function pushChannel(): PushChannel | null {
   return JSON.parse(local.get(PUSH_CHANNEL) ?? "null");
 }
 
-/** Its id, for views. */
 export const pushChannelId = (): string | null => pushChannel()?.id ?? null;
 
 /** Saves this browser's channel, or that it has none, and tells the listeners. */

@@ -1,5 +1,5 @@
 /**
- * Pushes to this browser: subscribes, keeps its channel on the server up to date, and unsubscribes.
+ * Web Push in this browser: subscribes, keeps its channel on the server up to date, and unsubscribes.
  */
 
 import { after, elapsed } from "../clock.ts";
@@ -17,7 +17,7 @@ const EVERY = 600;
 /** Seconds to wait for the browser to subscribe. */
 const PATIENCE = 30;
 
-/** The key that the server sends pushes with; null while web push is off there. */
+/** The key that the server sends Web Push messages with; null while Web Push is off there. */
 export async function serverKey(api: Api): Promise<Uint8Array<ArrayBuffer> | null> {
   try {
     const { public_key } = await api.channels.key.query({});
@@ -34,21 +34,21 @@ export class NotSubscribed extends Error {}
 
 /**
  * Subscribes this browser and makes its channel; the permission must already be granted. Throws
- * {@link NotSubscribed}, or the error of the server.
+ * {@link NotSubscribed}, or the server's error.
  */
 export async function subscribe(api: Api, key: Uint8Array<ArrayBuffer>): Promise<void> {
   const subscription = await subscriptionFor(key);
   await post(api, subscription, {});
 }
 
-/** Ends pushes to this browser, here and on the server. Throws the error of the server. */
+/** Ends notifications to this browser, here and on the server. Throws the server's error. */
 export async function unsubscribe(api: Api): Promise<void> {
   const own = pushChannel();
   if (own) await api.channels.delete.mutate({ channel_id: own.id });
   await forget();
 }
 
-/** Ends pushes to this browser without the server. */
+/** Ends notifications to this browser without the server. */
 async function forget(): Promise<void> {
   keepPushChannel(null);
   const worker = await ownWorker();

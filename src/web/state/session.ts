@@ -13,7 +13,7 @@ import {
   restoreUnsent,
 } from "./kept-answers.ts";
 import { forgetNewKeySecret, forgetObsoleteSecrets } from "./new-key-secrets.ts";
-import { createPace } from "./pace.ts";
+import { type Calls, createPace } from "./pace.ts";
 import type { KeepOptions } from "./push.ts";
 import { pushChannel } from "./push-channel.ts";
 import { createReceipts, type Receipts } from "./receipts.ts";
@@ -39,6 +39,8 @@ export interface Session {
   /** True for a new account until the person confirms that its token is saved. */
   readonly is_new: boolean;
   readonly api: Api;
+  /** For parts that outlive the token. */
+  readonly calls: Calls;
   readonly store: Store;
   readonly signIns: SignIns;
   readonly sync: Sync;
@@ -62,7 +64,6 @@ let sign_out_reason: SignOutReason = "never";
 
 /** The session; null if nobody is signed in. */
 export const currentSession = session.get;
-/** Calls a listener when the session changes. */
 export const onSession = session.subscribe;
 export const lastSignOut = (): SignOutReason => sign_out_reason;
 /** A new token that may already be in force; null if there is none. */
@@ -84,17 +85,11 @@ function open(token: string, { is_new = false, before }: { is_new?: boolean; bef
   const onEnded = (why: "deleted" | "ended") => void leave(why);
   const onRefused = (is_over: boolean) => replaceRefused(token, is_over);
   if (!before) void archive.restore();
-  const receipts = before?.receipts ?? createReceipts({ api, pace, store, ended: ended.signal });
+  const calls = Object.assign(before?.calls ?? {}, { api, pace });
+  const options = { calls, store, ended: ended.signal };
+  const receipts = before?.receipts ?? createReceipts(options);
   const keptAnswers =
-    before?.keptAnswers ??
-    createKeptAnswers({
-      ...{ api, pace, store, ended: ended.signal },
-      accountId: () => local.get(ACCOUNT),
-    });
-  if (before) {
-    receipts.continueWith({ api, pace });
-    keptAnswers.continueWith({ api, pace });
-  }
+    before?.keptAnswers ?? createKeptAnswers({ ...options, accountId: () => local.get(ACCOUNT) });
   const sync = startSync({ token, api, pace, store, signIns, archive, onEnded, onRefused });
   const number = before?.number ?? ++sign_ins;
   session.set({
@@ -102,6 +97,7 @@ function open(token: string, { is_new = false, before }: { is_new?: boolean; bef
     number,
     is_new,
     api,
+    calls,
     store,
     signIns,
     archive,
@@ -143,7 +139,7 @@ function createKnownStore(ended: AbortSignal): Store {
   if (account_id !== null) keepDraftsOf(account_id);
   const stop = store.subscribe(() => {
     const account = store.account();
-    // What is read from the archive may arrive after all that is kept was erased.
+    // The archive may be read after everything that was kept is erased.
     if (!account || ended.aborted) return;
     stop();
     local.set(ACCOUNT, account.id);
@@ -222,7 +218,7 @@ export function confirmTokenSaved(): void {
 
 /**
  * Replaces the token. The new one is made and stored before the request, so that one of the two
- * stored tokens is valid whatever happens to the response (docs/interface.md 5.2.4).
+ * stored tokens is valid whatever happens to the response (§5.2.4).
  */
 export async function replaceToken(): Promise<void> {
   const old = session.get();

@@ -1,4 +1,4 @@
-/** The code of a start link, `#/start/<code>` (docs/interface.md §5.2.1). */
+/** The code of a start link, `#/start/<code>` (§5.2.1). */
 
 import { createLinkCode } from "./link-code.ts";
 

@@ -1,5 +1,5 @@
 /**
- * What this page keeps in the browser, under names of its own: other programs of the origin, and Relays
+ * What this page keeps in the browser, under its own names: other programs of the origin, and Relays
  * under other paths, use the same storage.
  */
 
@@ -8,16 +8,16 @@ import { here } from "./here.ts";
 /** Path of this Relay: `/`, or such as `/relay/`. */
 export const PATH = new URL(here(".")).pathname;
 
-/** Begins the names that every path used before version 0.2.0. */
+/** Prefix of the names that every path used before version 0.2.0. */
 const AT_ROOT = "relay.";
 
-/** Begins all names of this Relay. A path contains no space, so no path's names begin like another's. */
+/** Prefix of all names of this Relay. A path contains no space, so no prefix begins with another. */
 const PREFIX = PATH === "/" ? AT_ROOT : `relay ${PATH} `;
 
 /** The name of something that the whole origin shares, such as a lock. */
 export const scoped = (name: string): string => PREFIX + name;
 
-/** What `scoped` was given; null for a name of something else. */
+/** The name without its prefix; null if it belongs to another program. */
 export const unscoped = (name: string): string | null =>
   name.startsWith(PREFIX) ? name.slice(PREFIX.length) : null;
 

@@ -10,7 +10,7 @@ import { createTaskOrder } from "./order.ts";
 
 /**
  * Whether the data is current. `live`: up to date. `connecting`: unknown. `offline`: stale.
- * `resting`: the page is hidden, and another page of this browser has the stream.
+ * `resting`: the page is hidden, and another open page of this browser has the stream.
  */
 export type Link = "connecting" | "live" | "offline" | "resting";
 
@@ -182,14 +182,14 @@ export function createStore() {
 
     /**
      * Begins a load: events that arrive during it are newer than its lists
-     * (docs/interface.md 7.4.1).
+     * (§7.4.1).
      */
     beginLoad(): void {
       gone.clear();
       loading = { updated: new Set(), listed: new Set() };
     },
 
-    /** Adds a page of a list. */
+    /** Adds a list page. */
     listed<K extends Kind>(kind: K, values: readonly Resources[K][]): void {
       for (const value of values) {
         if (loading?.updated.has(value.id) || isGone(value)) continue;

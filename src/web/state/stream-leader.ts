@@ -1,6 +1,6 @@
 /**
- * Decides which pages of a browser have an event stream: the visible ones, and one leader among the
- * hidden ones.
+ * Decides which open pages of a browser have an event stream: the visible ones, and one leader among
+ * the hidden ones.
  */
 
 import { after } from "../clock.ts";
@@ -10,9 +10,8 @@ import { scoped } from "./storage.ts";
 const GRACE = 5;
 
 /**
- * Over HTTP/1.1 a browser opens six connections to a server, so six pages with a stream each would
- * leave none for requests. Without the Web Locks API (plain HTTP from another machine), every page
- * has a stream. `onChange` is called when {@link has} may have changed.
+ * Over HTTP/1.1 a browser opens six connections to a server, so six open pages with a stream each would
+ * leave none for requests. Without the Web Locks API (plain HTTP from another machine), every one has a stream. `onChange` is called when {@link has} may have changed.
  */
 export function createStreamLeader(onChange: () => void) {
   const ended = new AbortController();
@@ -46,10 +45,10 @@ export function createStreamLeader(onChange: () => void) {
   document.addEventListener("visibilitychange", onVisibility, { signal });
 
   return {
-    /** Whether this page should have a stream. */
+    /** Whether this open page should have a stream. */
     has: (): boolean => visible || leads,
 
-    /** Lets another page lead. */
+    /** Lets another open page lead. */
     end(): void {
       cancel();
       ended.abort();

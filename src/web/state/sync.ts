@@ -30,18 +30,32 @@ interface SyncOptions {
   readonly onRefused: (ended: boolean) => Promise<void>;
 }
 
-/** Tasks that the page loads, at most; the oldest finished ones are left out first. */
+/** Most tasks that the page loads; the oldest finished ones are left out first. */
 const MAX_TASKS = 20_000;
+/** Tasks in a list page. */
 const PAGE = 500;
-/** Closed questions that are loaded, at least if there are so many. */
+/** Closed questions that are loaded at least, if there are so many. */
 const HISTORY = 100;
 
-/** Seconds between two attempts while the connection is refused, at most. */
+/** Most seconds between two attempts while the connection is refused. */
 const SLOWEST = 60;
 
 /** Seconds before the next attempt after a refusal, which is unlikely to change soon. */
 const slowBackoff = (failures: number): number =>
   Math.min(SLOWEST, 2 ** (failures + 1)) * (0.75 + systemTimers.jitter() / 2);
+
+type Cursor = { readonly cursor?: string };
+
+/** The pages of a list, from the first to the last. */
+async function* pagesOf<Page extends { readonly next_cursor: string | null }>(
+  read: (cursor: Cursor) => Promise<Page>,
+): AsyncGenerator<Page, void> {
+  for (let cursor: Cursor | null = {}; cursor; ) {
+    const page: Page = await read(cursor);
+    yield page;
+    cursor = page.next_cursor === null ? null : { cursor: page.next_cursor };
+  }
+}
 
 export type Sync = ReturnType<typeof startSync>;
 
@@ -67,7 +81,7 @@ export function startSync(options: SyncOptions) {
     store.listed("keys", keys);
     // Open tasks first: they matter most.
     const held = await loadTasks(["in_progress", "todo"], MAX_TASKS, signal);
-    await loadTasks(["done", "cancelled"], MAX_TASKS - held, signal);
+    if (held < MAX_TASKS) await loadTasks(["done", "cancelled"], MAX_TASKS - held, signal);
     if (signal.aborted) return;
     store.endLoad();
     failures = 0;
@@ -76,40 +90,31 @@ export function startSync(options: SyncOptions) {
   };
 
   const loadTasks = async (status: Task["status"][], most: number, signal: AbortSignal) => {
-    let cursor: string | null = null;
     let count = 0;
-    while (count < most) {
-      const input = { status, limit: PAGE, ...(cursor !== null && { cursor }) };
-      const page: { tasks: Task[]; next_cursor: string | null } = await pace.call(signal, () =>
-        api.tasks.list.query(input, { signal }),
-      );
-      store.listed("tasks", page.tasks);
-      count += page.tasks.length;
-      cursor = page.next_cursor;
-      if (cursor === null) break;
+    const read = (cursor: Cursor) =>
+      api.tasks.list.query({ status, limit: PAGE, ...cursor }, { signal });
+    for await (const { tasks } of pagesOf((cursor) => pace.call(signal, () => read(cursor)))) {
+      store.listed("tasks", tasks);
+      count += tasks.length;
+      if (count >= most) break;
     }
     return count;
   };
 
   /** The newest questions with this status, at least `most` if there are so many. */
   const questionsOf = async (status: Question["status"][], most: number, signal: AbortSignal) => {
-    const questions: Question[] = [];
-    let cursor: string | null = null;
-    do {
-      const input = { status, ...(cursor !== null && { cursor }) };
-      const page: { questions: Question[]; next_cursor: string | null } = await pace.call(
-        signal,
-        () => api.questions.list.query(input, { signal }),
-      );
-      questions.push(...page.questions);
-      cursor = page.next_cursor;
-    } while (cursor !== null && questions.length < most);
-    return questions;
+    const found: Question[] = [];
+    const read = (cursor: Cursor) => api.questions.list.query({ status, ...cursor }, { signal });
+    for await (const { questions } of pagesOf((cursor) => pace.call(signal, () => read(cursor)))) {
+      found.push(...questions);
+      if (found.length >= most) break;
+    }
+    return found;
   };
 
   const loadQuestions = async (signal: AbortSignal) => {
     const [pending, history] = await Promise.all([
-      // At most 20 per key (docs/interface.md 10.2).
+      // At most 20 per key (§10.2).
       questionsOf(["pending"], Infinity, signal),
       questionsOf(["answered", "expired", "cancelled"], HISTORY, signal),
     ]);

@@ -49,7 +49,7 @@ export function keepNextToken(token: string | null): void {
   }
 }
 
-/** The storage key whose change is that of the token. */
+/** The storage key that changes with the token. */
 export const TOKEN_KEY = scoped(TOKEN);
 
 /**

@@ -1,6 +1,6 @@
 /**
- * This page's own service worker. `getRegistration` and `ready` may give that of another program of the
- * origin, whose scope contains this page.
+ * This page's own service worker. `getRegistration` and `ready` may return another program's worker, if its
+ * scope contains this page.
  */
 
 import { here } from "./here.ts";

@@ -4,7 +4,7 @@ import { classes } from "./classes.ts";
 
 interface CodeProps {
   readonly text: string;
-  /** As after a Markdown code fence; empty for none. `diff` and `patch` are coloured. */
+  /** As after a Markdown code fence, or empty. `diff` and `patch` are coloured. */
   readonly language: string;
 }
 

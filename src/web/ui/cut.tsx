@@ -1,11 +1,12 @@
 /** Shows the first lines of long content, with a button to show all of it. */
 
-import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
+import { type ReactNode, useRef } from "react";
 import { classes } from "./classes.ts";
+import { useMeasured } from "./use-measured.ts";
 
 interface CutProps {
   /**
-   * Lines shown until it is opened; infinite: all of them. Content only slightly longer is not cut.
+   * Lines shown until it is opened; infinite: all. Content that is only slightly longer is not cut.
    */
   readonly lines: number;
   readonly open: boolean;
@@ -15,24 +16,15 @@ interface CutProps {
   readonly children: ReactNode;
 }
 
-/** Lines by which content must be longer to be cut. */
+/** Content is cut only if it is longer by more than this many lines. */
 const SLACK = 0.5;
 
 export function Cut({ lines, open, onOpen, notice, children }: CutProps) {
   const content = useRef<HTMLDivElement>(null);
-  const [is_long, setIsLong] = useState(false);
-  useLayoutEffect(() => {
-    const { current: measured } = content;
-    if (!measured) return;
-    const measure = () => {
-      const line = Number.parseFloat(getComputedStyle(measured).lineHeight);
-      setIsLong(measured.offsetHeight > (lines + SLACK) * line);
-    };
-    measure();
-    const sizes = new ResizeObserver(measure);
-    sizes.observe(measured);
-    return () => sizes.disconnect();
-  }, [lines]);
+  const is_long = useMeasured(content, lines, (measured) => {
+    const line = Number.parseFloat(getComputedStyle(measured).lineHeight);
+    return measured.offsetHeight > (lines + SLACK) * line;
+  });
   const cut = is_long && !open;
   return (
     <>

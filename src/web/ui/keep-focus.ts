@@ -1,6 +1,5 @@
 /** Moves the focus to a neighbour when the focused element is removed, instead of losing it. */
 
-/** Where the focus was in the view. */
 interface FocusPosition {
   readonly list: Element | null;
   /** Index in the list. */

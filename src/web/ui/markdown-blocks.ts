@@ -7,13 +7,13 @@ import MarkdownIt, { type Token } from "markdown-it";
 import { urlOf } from "./url.ts";
 
 /**
- * Limits in characters, nesting levels and tokens: a text beyond any of them is not parsed. `cost`
- * is that of all its lines of text, as {@link costOf} gives it.
+ * Limits in characters, nesting levels and tokens: a text beyond any of them is not parsed. `cost`: the
+ * sum of {@link costOf} over its lines.
  */
 const MOST = { characters: 20_000, nesting: 20, elements: 8_000, cost: 1_000_000 };
 /** Tokens that a block of code counts as: it takes that much longer to show. */
 const FENCE = 20;
-/** Length of a word, times one more than the addresses in it, up to which they become links. */
+/** Addresses in a word become links up to this length of the word times one more than their number. */
 const ADDRESSES = 8_000;
 /** Digits of a list number that fit before the text. */
 const DIGITS = 3;
@@ -87,7 +87,7 @@ export function hostOf(address: string): string | null {
   return url && url.username === "" && url.password === "" ? url.host : null;
 }
 
-/** A paragraph, list, table and so on that is within no other. */
+/** A top-level paragraph, list, table and so on. */
 export interface Block {
   /** The number of its first line. */
   readonly line: number;
@@ -116,7 +116,7 @@ export function blocksOf(text: string): Block[] | null {
   };
   for (const group of groupsOf(tokens)) {
     const [from, to] = group[0]!.map!;
-    // No line is between two blocks, but an empty one.
+    // Only empty lines are between blocks.
     add(from, null);
     add(to, group);
   }

@@ -33,10 +33,19 @@ const BULLETS: Readonly<Record<string, string>> = {
 };
 
 /** Words of a cell stay whole: a table that is too wide scrolls. */
-const CELL = "border border-line px-2 py-1 wrap-break-word [unicode-bidi:isolate]";
+const CELL =
+  "border border-line px-2 py-1 text-start align-top wrap-break-word [unicode-bidi:isolate]";
+
+const PLAIN_TAGS: Readonly<Record<string, "em" | "s" | "thead" | "tbody" | "tr">> = {
+  em_open: "em",
+  s_open: "s",
+  thead_open: "thead",
+  tbody_open: "tbody",
+  tr_open: "tr",
+};
 
 /**
- * Builds the elements from the flat list of tokens, in which each opening token has a closing one.
+ * Builds the elements from the flat list of tokens. Each opening token has a closing one.
  */
 function render(tokens: readonly Token[]): ReactNode {
   const root: ReactNode[] = [];
@@ -135,10 +144,6 @@ function element(token: Token, within: ReactNode[], key: number): ReactNode {
           {within}
         </strong>
       );
-    case "em_open":
-      return <em key={key}>{within}</em>;
-    case "s_open":
-      return <s key={key}>{within}</s>;
     case "link_open":
       return (
         <Link
@@ -155,26 +160,19 @@ function element(token: Token, within: ReactNode[], key: number): ReactNode {
           <table className="border-collapse text-[0.9375rem]">{within}</table>
         </div>
       );
-    case "thead_open":
-      return <thead key={key}>{within}</thead>;
-    case "tbody_open":
-      return <tbody key={key}>{within}</tbody>;
-    case "tr_open":
-      return <tr key={key}>{within}</tr>;
     case "th_open":
+    case "td_open": {
+      const Cell = token.tag as "th" | "td";
       return (
-        <th key={key} dir="auto" className={`${CELL} text-start`}>
+        <Cell key={key} dir="auto" className={CELL}>
           {within}
-        </th>
+        </Cell>
       );
-    case "td_open":
-      return (
-        <td key={key} dir="auto" className={`${CELL} align-top`}>
-          {within}
-        </td>
-      );
-    default:
-      return <Fragment key={key}>{within}</Fragment>;
+    }
+    default: {
+      const Tag = PLAIN_TAGS[token.type] ?? Fragment;
+      return <Tag key={key}>{within}</Tag>;
+    }
   }
 }
 

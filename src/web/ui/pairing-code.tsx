@@ -31,7 +31,7 @@ export function PairingCode({ pairing, onAgain, children }: PairingCodeProps) {
     <div className="space-y-5">
       {url !== null && (
         <div className="space-y-3">
-          <p>Scan this with the camera of the phone or tablet:</p>
+          <p>Scan this with the phone's or tablet's camera:</p>
           <QrImage text={url} label="QR code that adds a device" />
         </div>
       )}
@@ -52,7 +52,7 @@ export function PairingCode({ pairing, onAgain, children }: PairingCodeProps) {
       </div>
       {no_url_reason !== null && (
         <p className="rounded-xl bg-sunken px-4 py-3 text-soft">
-          There is no QR code, as other devices may not reach this server. {no_url_reason}
+          There's no QR code, because other devices may not reach this server. {no_url_reason}
         </p>
       )}
       <p className="text-faint text-sm tabular-nums">Works once. Expires in {left(seconds)}.</p>

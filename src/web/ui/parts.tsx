@@ -1,6 +1,6 @@
 /** Small components shared by several views. */
 
-import { CloudOff, type LucideIcon } from "lucide-react";
+import { ChevronLeft, CloudOff, type LucideIcon } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
 import type { Fault } from "../state/api.ts";
 import { Button } from "./button.tsx";
@@ -90,7 +90,6 @@ interface MoreProps {
   readonly children?: string;
 }
 
-/** The button below a list that shows more of it. */
 export const More = ({ onClick, busy = false, children = "Show more" }: MoreProps) => (
   <Button variant="quiet" busy={busy} className="mt-3 w-full" onClick={onClick}>
     {children}
@@ -134,7 +133,17 @@ export function Heading({ children, actions }: { children: ReactNode; actions?: 
   );
 }
 
-/** An error message. */
+/** Link above a heading to the list that the view belongs to. */
+export const BackLink = ({ href, children }: { href: string; children: string }) => (
+  <a
+    href={href}
+    className="mb-1 inline-flex min-h-6 items-center gap-1 text-faint text-sm hover:underline"
+  >
+    <ChevronLeft aria-hidden className="size-4" />
+    {children}
+  </a>
+);
+
 export function Problem({ children }: { children: ReactNode }) {
   return (
     <p role="alert" className="rounded-xl bg-danger-soft px-4 py-3 text-danger">
@@ -149,7 +158,15 @@ export function FormProblem({ fault }: { fault: Fault | null }) {
   return <Problem>{fault.message}</Problem>;
 }
 
-/** A list of names and values. */
+export function Section({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section className="card p-5">
+      <h2 className="mb-4 font-semibold text-base">{title}</h2>
+      {children}
+    </section>
+  );
+}
+
 export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode])[] }) {
   return (
     <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-6 gap-y-2.5">

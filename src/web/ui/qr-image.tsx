@@ -1,18 +1,10 @@
 /** A QR code as an image; its encoder is loaded on demand. */
 
-import { useEffect, useState } from "react";
-import type { QrCode } from "./qr.ts";
+import { useLoaded } from "./use-loaded.ts";
 
 /** `text`: what the code contains; `label`: its description for screen readers. */
 export function QrImage({ text, label }: { text: string; label: string }) {
-  const [code, setCode] = useState<QrCode | null>(null);
-  useEffect(() => {
-    let ended = false;
-    void import("./qr.ts").then(({ qrCode }) => ended || setCode(qrCode(text)));
-    return () => {
-      ended = true;
-    };
-  }, [text]);
+  const { value: code } = useLoaded(text, async () => (await import("./qr.ts")).qrCode(text));
   // Reserves the size of the code, so that nothing moves.
   if (code === null) return <div className="size-56 rounded-xl bg-white" />;
   return (

@@ -2,7 +2,7 @@
 
 import { encode } from "uqr";
 
-export interface QrCode {
+interface QrCode {
   /** Modules per side, including the quiet zone. */
   readonly size: number;
   /** The dark modules as an SVG path. */

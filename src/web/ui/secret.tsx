@@ -31,13 +31,10 @@ function CopyButton({ text, label, onRefused }: CopyButtonProps) {
     onRefused();
     toast("Your browser blocked copying. The text is selected: copy it yourself.", { bad: true });
   };
+  const Icon = copied ? Check : Copy;
   return (
     <IconButton label={label} onClick={() => void copy()}>
-      {copied ? (
-        <Check aria-hidden className="size-4.5 text-ok" />
-      ) : (
-        <Copy aria-hidden className="size-4.5" />
-      )}
+      <Icon aria-hidden className={classes("size-4.5", copied && "text-ok")} />
     </IconButton>
   );
 }
@@ -54,7 +51,6 @@ interface SnippetProps {
   readonly prose?: boolean;
 }
 
-/** Text to copy. */
 export function Snippet({ text, name, prose }: SnippetProps) {
   const shown = useRef<HTMLPreElement>(null);
   return (
@@ -83,7 +79,6 @@ interface SecretProps {
   readonly qr?: boolean;
 }
 
-/** A secret to copy. */
 export function Secret({ text, name, hidden, qr }: SecretProps) {
   const [shown, setShown] = useState(!hidden);
   const [scannable, setScannable] = useState(false);
@@ -95,6 +90,7 @@ export function Secret({ text, name, hidden, qr }: SecretProps) {
     select(area);
     setSelecting(false);
   }, [selecting]);
+  const Icon = shown ? EyeOff : Eye;
   const reveal = () => {
     setShown(true);
     setSelecting(true);
@@ -117,11 +113,7 @@ export function Secret({ text, name, hidden, qr }: SecretProps) {
             label={shown ? `Hide ${name}` : `Show ${name}`}
             onClick={() => setShown(!shown)}
           >
-            {shown ? (
-              <EyeOff aria-hidden className="size-4.5" />
-            ) : (
-              <Eye aria-hidden className="size-4.5" />
-            )}
+            <Icon aria-hidden className="size-4.5" />
           </IconButton>
         )}
         <CopyButton text={text} label={`Copy ${name}`} onRefused={reveal} />

@@ -43,7 +43,6 @@ export function momentOf(at: number, now: number): string {
   return day === date.format(now * 1000) ? time : `${time}, ${day}`;
 }
 
-/** The date. */
 export const dayOf = (at: number): string => date.format(at * 1000);
 
 const precise = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });

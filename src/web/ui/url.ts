@@ -1,6 +1,6 @@
 /** Web addresses in texts of agents. */
 
-/** The address; null if it is none. Safari before 18 has no `URL.parse`. */
+/** The parsed address; null if it is invalid. Safari before 18 has no `URL.parse`. */
 export function urlOf(address: string): URL | null {
   try {
     return new URL(address);

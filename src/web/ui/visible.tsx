@@ -13,8 +13,7 @@ const NEWLINES = 3;
 const SPACES = 64;
 
 /**
- * White space; runs of one invisible character, or of one that marks use; and combining marks in a
- * number that would draw over other lines.
+ * White space; runs of one invisible character, or of one that marks use; and so many combining marks that they would draw over other lines.
  */
 const SPECIAL =
   /[ \t\n]+|([\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\u27e8\u27e9])\1*|\p{M}{4,}/gu;
@@ -28,7 +27,7 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The parts of a text, in its order. Marks are between `⟨` and `⟩`, which are marked themselves.
+ * The parts of a text, in order. Marks are between `⟨` and `⟩`, which are marked themselves.
  */
 export function partsOf(text: string): readonly Part[] {
   const parts: Part[] = [];

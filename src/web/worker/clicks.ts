@@ -1,7 +1,7 @@
 /** Clicks on notifications: a button answers without the page, anything else opens the page. */
 
 import { type ShownData, setBadge, show, waitingExcept } from "./notifications.ts";
-import { type ClickEvent, home, inTurn, pages, worker } from "./scope.ts";
+import { type ClickEvent, home, inTurn, openPages, worker } from "./scope.ts";
 import { type Answered, sendAnswer, sendReceipt, type Ticket } from "./tickets.ts";
 
 /** Handles a click on a notification (`action` is empty) or on one of its buttons. */
@@ -78,7 +78,7 @@ function textOf(outcome: Answered, answer: string): string {
 /** Goes to the route in an open tab, or opens one. */
 async function openRoute(route: string): Promise<void> {
   const address = `${home}#/${route}`;
-  const open = await pages();
+  const open = await openPages();
   const tab = open.find(({ url }) => url === address) ?? open[0];
   if (!tab) {
     await worker.clients.openWindow(address);

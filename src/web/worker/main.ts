@@ -5,7 +5,7 @@
 
 import { handleClick, ticketOf } from "./clicks.ts";
 import { closeQuestion, showOnce, showPush } from "./notifications.ts";
-import { inTurn, keepAlive, pages, type SubscriptionChangeEvent, worker } from "./scope.ts";
+import { inTurn, keepAlive, openPages, type SubscriptionChangeEvent, worker } from "./scope.ts";
 import { sendReceipt } from "./tickets.ts";
 import "./shell.ts";
 
@@ -42,5 +42,5 @@ async function resubscribe(event: SubscriptionChangeEvent): Promise<void> {
     const options = { userVisibleOnly: true, applicationServerKey };
     await worker.registration.pushManager?.subscribe(options).catch(() => null);
   }
-  for (const page of await pages()) page.postMessage({ type: "subscribed" });
+  for (const page of await openPages()) page.postMessage({ type: "subscribed" });
 }

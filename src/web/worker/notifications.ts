@@ -2,7 +2,7 @@
 
 import type { PushData, PushMessage } from "../../model/push-message.ts";
 import type { CloseMessage, ShowMessage } from "../messages.ts";
-import { files, type PushEvent, pages, type ShownOptions, worker } from "./scope.ts";
+import { files, openPages, type PushEvent, type ShownOptions, worker } from "./scope.ts";
 
 /** Data of a notification; parts are absent if an earlier version made it. */
 export type ShownData = Partial<PushData>;
@@ -18,7 +18,7 @@ interface Message {
 /** Address of the app's icon; the file's name has a hash. */
 const ICON = files.find((file) => /\/icon-touch-[^/]*\.png$/.test(file));
 
-/** Buttons that this browser shows on a notification, at most. */
+/** Most buttons that this browser shows on a notification. */
 const MAX_ACTIONS = (Notification as { readonly maxActions?: number }).maxActions ?? 0;
 
 /** Reads a push; null if this version cannot. */
@@ -50,7 +50,7 @@ export async function showPush(event: PushEvent): Promise<ShownData | null> {
   const { title = "", body = "", tag = "", lang = "", silent = false, actions = [] } = notification;
   const data: ShownData = notification.data ?? {};
   if (app_badge !== null) await setBadge(app_badge);
-  const open = await pages();
+  const open = await openPages();
   // A focused page shows it itself; browsers then require no notification.
   if (data.event !== "test" && open.some(({ focused }) => focused)) {
     if (data.event === "ended") await close(tag);
@@ -83,7 +83,7 @@ async function close(tag: string): Promise<void> {
 
 /** Shows a question for a page, unless a window has the focus or a push has already shown it. */
 export async function showOnce({ question_id: tag, title, body }: ShowMessage): Promise<void> {
-  if ((await pages()).some(({ focused }) => focused)) return;
+  if ((await openPages()).some(({ focused }) => focused)) return;
   if ((await worker.registration.getNotifications({ tag })).length > 0) return;
   await show(title, { body, tag, data: { v: 1, event: "question", question_id: tag } });
 }

@@ -85,7 +85,7 @@ export const home = worker.registration.scope;
 export const files = SHELL.map((path) => new URL(path, home).href);
 
 /** Open windows of the person's page, most recently focused first; not `/docs` or `/admin`. */
-export async function pages(): Promise<readonly WindowClient[]> {
+export async function openPages(): Promise<readonly WindowClient[]> {
   const windows = await worker.clients.matchAll({ type: "window" });
   return windows.filter(({ url }) => withoutQuery(url) === home);
 }
@@ -110,7 +110,7 @@ function settled(work: Promise<unknown>, limit: number): Promise<void> {
   });
 }
 
-/** Milliseconds for which an event may keep the worker alive. */
+/** Most milliseconds that an event keeps the worker alive. */
 const LIMIT = 60_000;
 
 /** Keeps the worker alive until the work is done, fails, or has taken too long. */

@@ -3,12 +3,12 @@
 import { files, home, withoutQuery, worker } from "./scope.ts";
 
 const names = new Set(files);
-/** Begins the names of this page's caches; the origin may have others. */
+/** Prefix of the names of this page's caches; the origin may have others. */
 const OWN = `relay ${home} `;
 /** One cache for each version of the files, the first of which is the page itself. */
 const CACHE = `relay ${files.join(" ")}`;
 
-/** Whether a status is that of a proxy that cannot reach the server; Cloudflare has some of its own (520 to 530). */
+/** Whether a proxy reports that it cannot reach the server. 520 to 530 are Cloudflare's. */
 const isUnreachable = (status: number): boolean =>
   (status >= 502 && status <= 504) || (status >= 520 && status <= 530);
 

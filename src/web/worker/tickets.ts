@@ -1,6 +1,6 @@
 /**
- * Requests with the ticket of a notification, by which the worker answers its question and sends
- * receipts: it does not have the page's token (docs/interface.md 19).
+ * Requests with a notification's ticket: the worker, which does not have the page's token, answers the
+ * question and sends receipts with it (§19).
  */
 
 import { after } from "../clock.ts";

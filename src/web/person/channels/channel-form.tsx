@@ -2,13 +2,12 @@
 
 import { type FormEvent, useState } from "react";
 import type { Channel, Fault, Priority } from "../../state/api.ts";
-import { PRIORITIES } from "../../state/order.ts";
 import { Button } from "../../ui/button.tsx";
 import { SelectField, Switch, TextField } from "../../ui/field.tsx";
 import { FormProblem } from "../../ui/parts.tsx";
 import { useAction } from "../../ui/use-action.ts";
 import { useSession } from "../use-store.ts";
-import { PRIORITY_NAMES } from "../words.ts";
+import { PRIORITY_OPTIONS } from "../words.ts";
 import { TYPE_NAMES } from "./channel-words.ts";
 
 /** Types of channels that the person adds by this form. */
@@ -17,12 +16,12 @@ type Added = "ntfy" | "webhook";
 type Settings = Pick<Channel, "label" | "sends" | "min_priority" | "quiet_hours">;
 
 const HINTS: Readonly<Record<Added, string>> = {
-  ntfy: "Notifications in the ntfy app of phones and desktops.",
-  webhook: "Posts each event, signed, to a program of yours.",
+  ntfy: "Notifications in the ntfy app on phones and desktops.",
+  webhook: "Posts each event, signed, to your own program.",
 };
 
 const URL_HINTS: Readonly<Record<Added, string>> = {
-  ntfy: "Anyone who knows the topic can read it: choose a name that is hard to guess.",
+  ntfy: "Anyone who knows the topic can read it: choose a name that's hard to guess.",
   webhook: "It gets a test first, and nothing else until it responds with 2xx.",
 };
 
@@ -158,42 +157,40 @@ function LabelField({ value, onChange, fault }: SettingsProps) {
   );
 }
 
+const SUBJECTS = ["questions", "tasks"] as const;
+type Subject = (typeof SUBJECTS)[number];
+
 type SettingFieldsProps = SettingsProps & { readonly type: Channel["type"] };
 
 function SettingFields({ type, value, onChange, fault }: SettingFieldsProps) {
   const { sends, min_priority } = value;
-  const has = (subject: Settings["sends"][number]) => sends.includes(subject);
-  const toggle = (subject: Settings["sends"][number], on: boolean) => {
-    const next = (["questions", "tasks"] as const).filter((one) =>
-      one === subject ? on : has(one),
-    );
-    onChange({ ...value, sends: next });
-  };
+  const toggle = (subject: Subject, on: boolean) =>
+    onChange({
+      ...value,
+      sends: SUBJECTS.filter((one) => (one === subject ? on : sends.includes(one))),
+    });
   return (
     <>
       <fieldset className="space-y-4">
         <legend className="sr-only">What it sends</legend>
-        <Switch
-          label="Questions"
-          checked={has("questions")}
-          // At least one of the two stays on.
-          disabled={has("questions") && !has("tasks")}
-          onChange={({ target }) => toggle("questions", target.checked)}
-        />
-        <Switch
-          label="Tasks"
-          checked={has("tasks")}
-          disabled={has("tasks") && !has("questions")}
-          onChange={({ target }) => toggle("tasks", target.checked)}
-        />
-        {has("tasks") && (
+        {SUBJECTS.map((subject) => (
+          <Switch
+            key={subject}
+            label={subject === "questions" ? "Questions" : "Tasks"}
+            checked={sends.includes(subject)}
+            // At least one of the two stays on.
+            disabled={sends.length === 1 && sends.includes(subject)}
+            onChange={({ target }) => toggle(subject, target.checked)}
+          />
+        ))}
+        {sends.includes("tasks") && (
           <SelectField
-            label="Lowest priority of tasks"
+            label="Lowest task priority"
             value={min_priority}
             onChange={({ target }) =>
               onChange({ ...value, min_priority: target.value as Priority })
             }
-            options={PRIORITIES.map((one) => [one, PRIORITY_NAMES[one]] as const)}
+            options={PRIORITY_OPTIONS}
           />
         )}
       </fieldset>
@@ -216,7 +213,7 @@ function QuietHoursFields({ value, onChange, fault }: SettingsProps) {
       <legend className="sr-only">Quiet hours</legend>
       <Switch
         label="Quiet hours"
-        hint="Notifications make no sound at these times, every day."
+        hint="Notifications are silent at these times every day."
         checked={quiet_hours !== null}
         onChange={({ target }) =>
           onChange({
@@ -249,7 +246,7 @@ function QuietHoursFields({ value, onChange, fault }: SettingsProps) {
             required
             value={quiet_hours.time_zone}
             onChange={({ target }) => set({ time_zone: target.value })}
-            hint="Such as Europe/Berlin."
+            hint="For example: Europe/Berlin."
             error={zone}
           />
         </>

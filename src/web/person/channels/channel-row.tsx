@@ -108,7 +108,7 @@ function Details({ channel }: { channel: Channel }) {
       {state === "gone" && (
         <p className="text-warn">
           {type === "web_push"
-            ? "The browser no longer accepts notifications. It subscribes again when Relay is next open there."
+            ? "This browser no longer accepts notifications. It reconnects when you next open Relay there."
             : "Nothing more is sent until a test succeeds."}
         </p>
       )}

@@ -1,4 +1,4 @@
-/** The notification channels of the account (docs/interface.md 19). */
+/** The notification channels of the account (§19). */
 
 import { Plus } from "lucide-react";
 import { useEffect, useState } from "react";
@@ -61,7 +61,7 @@ export function ChannelSettings() {
       ) : all.length === 0 ? (
         <p className="text-soft">
           No channels yet. A channel reaches you while this page is closed: through a browser, the
-          ntfy app, or a program of yours.
+          ntfy app or your own program.
         </p>
       ) : (
         <ul aria-label="Channels" className="divide-y divide-line">
@@ -116,7 +116,7 @@ export function ChannelSettings() {
         action="Delete channel"
         onConfirm={() => remove(deleting!)}
       >
-        Notifications that are still queued for it won't be sent.
+        Notifications still waiting for it won't be sent.
       </Confirm>
     </div>
   );

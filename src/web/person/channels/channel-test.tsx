@@ -4,8 +4,9 @@ import { CircleCheck, CircleX } from "lucide-react";
 import { useEffect, useState } from "react";
 import { now } from "../../clock.ts";
 import { onWorkerMessage } from "../../messages.ts";
-import { type Delivery, type Fault, faultOf } from "../../state/api.ts";
+import type { Delivery, Fault } from "../../state/api.ts";
 import { duration, secondOf } from "../../ui/time.ts";
+import { useLoaded } from "../../ui/use-loaded.ts";
 import { useSession } from "../use-store.ts";
 import { faultText } from "./channel-words.ts";
 
@@ -30,28 +31,17 @@ export function ChannelTest({ id, is_here, onDone }: TestProps) {
       }),
     [id, is_here],
   );
-  const [outcome, setOutcome] = useState<Delivery | Fault | null>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: one test for each mount.
-  useEffect(() => {
-    let ended = false;
-    void (async () => {
-      const result = await api.channels.test.mutate({ channel_id: id }).catch(faultOf);
-      if (ended) return;
-      setOutcome(result);
-      onDone();
-    })();
-    return () => {
-      ended = true;
-    };
-  }, [api, id]);
+  const { value: delivery, fault } = useLoaded(id, () =>
+    api.channels.test.mutate({ channel_id: id }).finally(onDone),
+  );
   return (
     <div role="status" className="text-sm">
-      {outcome === null ? (
-        <p className="text-faint">Sending a test…</p>
-      ) : "message" in outcome ? (
-        <p className="text-danger">{faultMessage(outcome)}</p>
+      {delivery ? (
+        <Outcome delivery={delivery} shown_at={shown_at} />
+      ) : fault ? (
+        <p className="text-danger">{faultMessage(fault)}</p>
       ) : (
-        <Outcome delivery={outcome} shown_at={shown_at} />
+        <p className="text-faint">Sending a test…</p>
       )}
     </div>
   );

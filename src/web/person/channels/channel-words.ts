@@ -13,17 +13,17 @@ export const TYPE_NAMES: Readonly<Record<Channel["type"], string>> = {
 export const STATE_NAMES: Readonly<Record<Channel["state"], readonly [Tone, string]>> = {
   ok: ["ok", "OK"],
   failing: ["danger", "Failing"],
-  gone: ["warn", "Gone"],
+  gone: ["warn", "Stopped"],
 };
 
-/** Codes of docs/interface.md 19.1.5. */
+/** Codes of §19.1.5. */
 const FAULTS: Readonly<Record<string, string>> = {
   answer_too_large: "it responded with too much data",
   unexpected_answer: "something else responded, such as a login page",
   busy: "too many connections to it were in use",
   failed: "the connection failed",
   forbidden_address: "Relay isn't allowed to call this address",
-  invalid_url: "the URL is not valid",
+  invalid_url: "the URL isn't valid",
   queue_full: "too many events were waiting",
   timed_out: "it didn't respond in time",
   tls_failed: "its certificate isn't valid",

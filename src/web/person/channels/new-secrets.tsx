@@ -6,7 +6,7 @@ import { Button } from "../../ui/button.tsx";
 import { Secret } from "../../ui/secret.tsx";
 
 interface NewSecret {
-  /** Of the channel, or of the agent whose webhook it is. */
+  /** Id of the channel, or of the agent that has the webhook. */
   readonly id: string;
   readonly label: string;
   readonly secret: string;

@@ -7,7 +7,7 @@ export type PushSupport =
   | "insecure"
   /** iPhone and iPad support it only for apps on the home screen. */
   | "home screen"
-  /** Nor do they there, before iOS 16.4. */
+  /** iPhone and iPad before iOS 16.4 do not support it at all. */
   | "outdated"
   /** The person, or a policy, has refused notifications. */
   | "blocked"

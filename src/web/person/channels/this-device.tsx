@@ -11,7 +11,8 @@ import { Button } from "../../ui/button.tsx";
 import { Switch } from "../../ui/field.tsx";
 import { Problem, Skeleton } from "../../ui/parts.tsx";
 import { toast } from "../../ui/toast.tsx";
-import { type NotificationState, notificationState, setNotifications } from "../notifications.ts";
+import { useLoaded } from "../../ui/use-loaded.ts";
+import { notificationState, setNotifications } from "../notifications.ts";
 import { useSession, useStore } from "../use-store.ts";
 import { HomeScreen } from "./home-screen.tsx";
 import { howToAllow, type PushSupport, pushSupport } from "./push-support.ts";
@@ -31,28 +32,14 @@ export function ThisDevice() {
 function Push({ onPermission }: { readonly onPermission: () => void }) {
   const { api } = useSession();
   const live = useStore((store) => store.link() === "live");
+  const loads = useStore((store) => store.loads());
+  const { value: server, fault } = useLoaded(loads, async () => ({ key: await serverKey(api) }));
   /** The server's push key; undefined until it has responded; null: it does not send web pushes. */
-  const [key, setKey] = useState<Uint8Array<ArrayBuffer> | null | undefined>();
+  const key = server?.key;
   const [busy, setBusy] = useState(false);
   const has_channel = useSyncExternalStore(onPushChannel, pushChannelId) !== null;
   const on = has_channel && Notification.permission === "granted";
   const [problem, setProblem] = useState<string | null>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of `live` asks again.
-  useEffect(() => {
-    if (key !== undefined) return;
-    let ended = false;
-    serverKey(api).then(
-      (found) => {
-        if (ended) return;
-        setKey(found);
-        setProblem(null);
-      },
-      (error) => ended || setProblem(faultOf(error).message),
-    );
-    return () => {
-      ended = true;
-    };
-  }, [api, live]);
 
   const run = async (work: () => Promise<void>) => {
     setBusy(true);
@@ -82,7 +69,7 @@ function Push({ onPermission }: { readonly onPermission: () => void }) {
     });
 
   if (key === undefined && !on) {
-    if (problem !== null) return <Problem>{problem}</Problem>;
+    if (fault) return <Problem>{fault.message}</Problem>;
     return live ? <Skeleton rows={1} label="Loading notifications" /> : <PageOnly />;
   }
   if (key === null) return <PageOnly />;
@@ -92,7 +79,7 @@ function Push({ onPermission }: { readonly onPermission: () => void }) {
         <>
           <p className="flex gap-2">
             <BellRing aria-hidden className="mt-0.5 size-5 shrink-0 text-ok" />
-            <span>This device is notified even while Relay is closed.</span>
+            <span>You get notifications here even while Relay is closed.</span>
           </p>
           <Button busy={busy} onClick={() => void stop()}>
             <BellOff aria-hidden className="size-4.5" />
@@ -111,8 +98,8 @@ function Push({ onPermission }: { readonly onPermission: () => void }) {
             Notify this device
           </Button>
           <p className="text-faint text-sm">
-            Questions and tasks notify you here even while Relay is closed. A question with two
-            answers can be answered from its notification.
+            You get notifications of questions and tasks here even while Relay is closed. A question
+            with two answers can be answered from its notification.
           </p>
         </>
       )}
@@ -122,7 +109,7 @@ function Push({ onPermission }: { readonly onPermission: () => void }) {
 }
 
 const NO_SERVICE =
-  "Your browser couldn't subscribe to its push service. Notifications are shown while this page is open; try again later, or add an ntfy channel.";
+  "Your browser couldn't reach its notification service, so you get notifications only while this page is open. Try again later, or add an ntfy channel.";
 
 function Impossible({ why }: { why: Exclude<PushSupport, "supported"> }) {
   switch (why) {
@@ -179,16 +166,13 @@ function Note({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-const HINTS: Readonly<Record<NotificationState, string>> = {
-  on: "Shown while this page is open, even in the background.",
-  off: "Shown while this page is open, even in the background.",
-  blocked: "Your browser blocks notifications from this page.",
-  unsupported: "Not available in this browser.",
-};
-
 /** Setting for the notifications that the page itself shows, where there is no push. */
 function PageOnly() {
   const [state, setState] = useState(notificationState);
+  const hints: Readonly<Partial<Record<typeof state, string>>> = {
+    blocked: "Your browser blocks notifications from this page.",
+    unsupported: "Not available in this browser.",
+  };
   const choose = async (on: boolean) => {
     await setNotifications(on);
     setState(notificationState());
@@ -196,9 +180,9 @@ function PageOnly() {
   return (
     <Switch
       label="Notifications for new questions"
-      hint={HINTS[state]}
+      hint={hints[state] ?? "Shown while this page is open, even in the background."}
       checked={state === "on"}
-      disabled={state === "blocked" || state === "unsupported"}
+      disabled={state in hints}
       onChange={({ target }) => void choose(target.checked)}
     />
   );

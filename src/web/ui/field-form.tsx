@@ -1,6 +1,6 @@
-/** A form in place of a name that the person changes; Escape leaves it unchanged. */
+/** A form with one field in place of a value that the person changes; Escape leaves it unchanged. */
 
-import { type FormEvent, useState } from "react";
+import { type ComponentProps, type FormEvent, useState } from "react";
 import { Button } from "./button.tsx";
 import { classes } from "./classes.ts";
 import { TextField } from "./field.tsx";
@@ -8,22 +8,23 @@ import { FormProblem } from "./parts.tsx";
 import { useAction } from "./use-action.ts";
 import { useIsMounted } from "./use-is-mounted.ts";
 
-interface RenameFormProps {
-  /** The current name. */
+interface FieldFormProps extends ComponentProps<typeof TextField> {
+  /** The member of the request whose fault belongs to the field. */
   readonly name: string;
-  readonly save: (label: string) => Promise<unknown>;
-  /** Called when the name is saved, or the person cancels. */
+  /** The current value. */
+  readonly initial: string;
+  readonly save: (value: string) => Promise<unknown>;
+  /** Called when the value is saved, or the person cancels. */
   readonly onDone: () => void;
-  readonly className: string;
 }
 
-export function RenameForm({ name, save, onDone, className }: RenameFormProps) {
+export function FieldForm({ name, initial, save, onDone, className, ...field }: FieldFormProps) {
   const { busy, fault, run } = useAction();
-  const [label, setLabel] = useState(name);
+  const [value, setValue] = useState(initial);
   const isMounted = useIsMounted();
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    if ((await run(() => save(label))) && isMounted.current) onDone();
+    if ((await run(() => save(value))) && isMounted.current) onDone();
   };
   return (
     <form
@@ -32,13 +33,13 @@ export function RenameForm({ name, save, onDone, className }: RenameFormProps) {
       className={classes("space-y-3", className)}
     >
       <TextField
-        label="Name"
-        name="label"
+        {...field}
+        name={name}
         required
         autoFocus
-        value={label}
-        onChange={({ target }) => setLabel(target.value)}
-        error={fault?.fields.label}
+        value={value}
+        onChange={({ target }) => setValue(target.value)}
+        error={fault?.fields[name]}
       />
       <FormProblem fault={fault} />
       <div className="flex gap-3">
