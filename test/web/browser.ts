@@ -14,7 +14,7 @@ import { until } from "../support/until.ts";
 
 /** The system's browser: apt-get install chromium. */
 const CHROMIUM = Bun.which("chromium");
-/** The same engine without the browser around it, if installed: half the CPU time. */
+/** The engine without the browser around it, if installed: half the CPU time. */
 const HEADLESS_SHELL = Bun.which("chromium-headless-shell");
 
 /** A name of this machine that the browser does not trust over plain http, as with a LAN address. */
@@ -44,7 +44,7 @@ export const DESK = { width: 1440, height: 900 };
 /** True in a run of the suite: the files of a process share a browser, which ends with the process. */
 const SHARED = process.env.RELAY_TEST_SUITE === "1";
 
-/** By executable. */
+/** Running browsers, by executable. */
 const browsers = new Map<string, Promise<Browser>>();
 
 /** Executable for the current test file. */
@@ -57,7 +57,7 @@ function launch(executablePath: string): Promise<Browser> {
   if (!browser) {
     browser = chromium.launch({ executablePath, args: ARGS });
     browsers.set(executablePath, browser);
-    // One that crashed fails its own file only.
+    // A crash fails only its own file.
     void browser.then((one) => one.once("disconnected", () => browsers.delete(executablePath)));
   }
   return browser;
@@ -73,16 +73,16 @@ interface OpenOptions {
   readonly touch?: true;
   /** Language of the browser, such as `de-DE`; `en-US` when absent. */
   readonly locale?: string;
-  /** `block`: as in a browser that has none, or over plain http. By default as the test file says. */
+  /** `block`: as in a browser without service workers, or over plain http. By default, the test file decides. */
   readonly serviceWorkers?: "block";
 }
 
-/** Of the current test file. */
+/** Browsers of the current test file. */
 const own_browsers: BrowserContext[] = [];
 
 const complaints: string[] = [];
 
-/** With `serviceWorkers: "block"`. */
+/** What Playwright logs with `serviceWorkers: "block"`. */
 const BLOCKED = /^Service Worker registration blocked by Playwright/;
 
 /** Console messages that the test expects. */
@@ -116,6 +116,7 @@ export function browserTests({ notifications = false, worker = false } = {}) {
 /** A new profile for the page of this server. */
 export async function openProfile(url: string, options: OpenOptions = {}): Promise<BrowserContext> {
   const context = await (await launch(path!)).newContext(settingsOf(options));
+  await context.addInitScript(SKIPPABLE);
   // At the end of the test, and before a server that the test started: its pages would complain.
   afterAll(() => close(context));
   if (options.as) await signIn(context, url, options.as.token);
@@ -265,7 +266,20 @@ export async function go(page: Page, to: string): Promise<void> {
   }, `/${to}`);
 }
 
-/** Resolves once the element has kept its position for long enough that a click counts. */
+/** Lets {@link untilSteady} move the page's monotonic clock on. */
+const SKIPPABLE = () => {
+  const now = performance.now.bind(performance);
+  let ahead = 0;
+  performance.now = () => now() + ahead;
+  addEventListener("skip-time", (event) => {
+    ahead += (event as CustomEvent<number>).detail;
+  });
+};
+
+/**
+ * Resolves once the element has kept its position, and the page's monotonic clock says that this was for long enough
+ * that a click counts. The clock is moved on, unless the test has installed another one.
+ */
 export async function untilSteady(what: Locator): Promise<void> {
   await what.evaluate(
     (element) =>
@@ -279,9 +293,10 @@ export async function untilSteady(what: Locator): Promise<void> {
             position = `${top} ${height}`;
             since = now;
           }
-          if (now - since > 600) resolve();
+          if (now - since > 600) return resolve();
+          if (now - since > 100) dispatchEvent(new CustomEvent("skip-time", { detail: 600 }));
           // Not at each frame: to ask for a frame makes the browser paint one.
-          else setTimeout(check, 50);
+          setTimeout(check, 50);
         };
         check();
       }),

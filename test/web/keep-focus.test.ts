@@ -1,21 +1,16 @@
 /** The focus when its element becomes disabled or scrolls out of view. */
 
 import { expect } from "bun:test";
-import type { Page, Route } from "playwright-core";
+import type { Route } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { ask, createPair, createTask, DEVICE } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { browserTests, expectComplaints, go, openPage, openProfile, untilLive } from "./browser.ts";
 import { act, actInDialog, focused, untilFocused } from "./keys.ts";
+import { drawn } from "./page-checks.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
-
-/** Two frames: by then any change of the focus has happened. */
-const drawn = (page: Page) =>
-  page.evaluate(
-    () => new Promise<void>((go) => requestAnimationFrame(() => requestAnimationFrame(() => go()))),
-  );
 
 webTest("a button that becomes disabled keeps the focus and does nothing", async () => {
   expectComplaints(/ERR_FAILED/);

@@ -6,6 +6,7 @@ import { startTestApp } from "../support/app.ts";
 import { client, createPair, createPerson, createTask } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { browserTests, expectComplaints, go, openPage, untilLive } from "./browser.ts";
+import { drawn } from "./page-checks.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -119,7 +120,7 @@ webTest("a late response does not touch a form that was opened after the request
   const answered = page.waitForResponse("**/trpc/tasks.update");
   saved();
   await (await answered).finished();
-  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 100)));
+  await drawn(page);
   expect(await sheet.getByLabel("Description").inputValue()).toBe("Not yet saved");
 
   // A renamed agent.
@@ -134,7 +135,7 @@ webTest("a late response does not touch a form that was opened after the request
   renamed();
   await page.waitForFunction(() => document.querySelector("input")?.value === "Second");
   await until(async () => (await person.send("GET /v1/keys")).body.keys[0].label === "First");
-  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 100)));
+  await drawn(page);
   expect(await page.getByLabel("Name").inputValue()).toBe("Second");
 });
 

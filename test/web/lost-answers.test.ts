@@ -6,6 +6,7 @@ import { startTestApp } from "../support/app.ts";
 import { ask, client, createPair, createPerson } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { browserTests, expectComplaints, openPage, openProfile, press } from "./browser.ts";
+import { drawn } from "./page-checks.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -263,6 +264,6 @@ webTest("responses after a sign-out are not shown to the next account", async ()
   const answered = page.waitForResponse("**/trpc/messages.send");
   release();
   await (await answered).finished();
-  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 50)));
+  await drawn(page);
   expect(await page.getByText("Message sent").count()).toBe(0);
 });

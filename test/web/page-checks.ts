@@ -8,7 +8,7 @@ import { until } from "../support/until.ts";
 /** Text of a script that defines `axe`. */
 const AXE = await Bun.file(fileURLToPath(import.meta.resolve("axe-core/axe.min.js"))).text();
 
-interface Found {
+interface AxeResult {
   readonly violations: readonly {
     readonly id: string;
     readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
@@ -47,7 +47,7 @@ async function runAxe(page: Page, part: string, options: object): Promise<string
   const input = `${JSON.stringify(part)}, ${JSON.stringify(options)}`;
   // What passed is long, and stays in the page.
   const found = `axe.run(${input}).then(({ violations }) => ({ violations }))`;
-  const { violations } = (await page.evaluate(found)) as Found;
+  const { violations } = (await page.evaluate(found)) as AxeResult;
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
   );
@@ -94,3 +94,9 @@ export async function expectNoOverflow(page: Page): Promise<void> {
   expect(wide).toEqual([]);
   expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
 }
+
+/** Waits for two frames: by then the page shows what it has received, and has moved the focus. */
+export const drawn = (page: Page) =>
+  page.evaluate(
+    () => new Promise<void>((go) => requestAnimationFrame(() => requestAnimationFrame(() => go()))),
+  );

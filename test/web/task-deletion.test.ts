@@ -5,6 +5,7 @@ import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { createPair, createTask } from "../support/client.ts";
 import { browserTests, expectComplaints, go, openPage } from "./browser.ts";
+import { drawn } from "./page-checks.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -111,7 +112,7 @@ webTest("a late response does not navigate", async () => {
   const hash = hashOf(page);
   release();
   await page.getByText("Task deleted").waitFor();
-  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 100)));
+  await drawn(page);
   expect(hashOf(page)).toBe(hash);
 });
 
