@@ -1,7 +1,7 @@
 /** The page's setup instructions and docs/clients.md have the same lines. */
 
 import { expect, test } from "bun:test";
-import { SET_UPS } from "../../src/web/person/set-up.ts";
+import { SET_UPS } from "../../src/web/person/agents/set-up.ts";
 import { ADDRESS, codeIn, readText, sectionOf } from "../support/documents.ts";
 
 const clients = await readText("docs/clients.md");

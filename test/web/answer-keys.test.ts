@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { keyOf, keysOf, optionOf } from "../../src/web/person/answer-keys.ts";
+import { keyOf, keysOf, optionOf } from "../../src/web/person/questions/answer-keys.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, createPair } from "../support/client.ts";
 import { browserTests, openPage, PHONE, untilSteady } from "./browser.ts";

@@ -2,7 +2,7 @@
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
-import { FIRST_QUESTION, KEY_PLACEHOLDER, SET_UPS } from "../../src/web/person/set-up.ts";
+import { FIRST_QUESTION, KEY_PLACEHOLDER, SET_UPS } from "../../src/web/person/agents/set-up.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPair, createPerson } from "../support/client.ts";
 import { connectClient } from "../support/oauth.ts";

@@ -11,13 +11,14 @@ import { classes } from "../ui/classes.ts";
 import { keepFocus } from "../ui/keep-focus.ts";
 import { Skeleton } from "../ui/parts.tsx";
 import { clearToasts, Toasts, toast } from "../ui/toast.tsx";
-import { Announcer } from "./announcer.tsx";
+import { NewSignIns } from "./account/new-sign-ins.tsx";
+import { Created, Welcome } from "./account/welcome.tsx";
 import { LinkBanner, LinkDot } from "./link.tsx";
 import { Logo } from "./logo.tsx";
-import { NewSignIns } from "./new-sign-ins.tsx";
-import { watchQuestions } from "./notifications.ts";
-import { QuestionView } from "./question-view.tsx";
-import { QuestionsView } from "./questions.tsx";
+import { Announcer } from "./questions/announcer.tsx";
+import { watchQuestions } from "./questions/notifications.ts";
+import { QuestionView } from "./questions/question-view.tsx";
+import { QuestionsView } from "./questions/questions.tsx";
 import { go, type Route, useRoute } from "./route.ts";
 import { SessionContext, useSession, useStore } from "./use-store.ts";
 import {
@@ -34,7 +35,6 @@ import {
   Start,
   TasksView,
 } from "./views.ts";
-import { Created, Welcome } from "./welcome.tsx";
 
 const SECTIONS = [
   { section: "questions", name: "Questions", icon: MessageCircleQuestion },

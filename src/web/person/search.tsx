@@ -11,7 +11,7 @@ import { Part } from "../ui/boundary.tsx";
 import { Badge, Empty, Heading, More, Problem } from "../ui/parts.tsx";
 import { useLine } from "../ui/prose.tsx";
 import { useNow } from "../ui/use-now.ts";
-import { QuestionBadge } from "./questions.tsx";
+import { QuestionBadge } from "./questions/questions.tsx";
 import { go, useRoute } from "./route.ts";
 import { useOlderQuestions } from "./use-older-questions.ts";
 import { labelOf, useKey, useSession } from "./use-store.ts";

@@ -12,23 +12,29 @@ function later<Props>(load: () => Promise<ComponentType<Props>>) {
 const loads: (() => Promise<unknown>)[] = [
   loadFormatter,
   // A part of the account view.
-  () => import("./channels/channel-settings.tsx"),
+  () => import("./account/channels/channel-settings.tsx"),
 ];
 
-export const TasksView = later(async () => (await import("./tasks.tsx")).TasksView);
-export const AgentsView = later(async () => (await import("./agents.tsx")).AgentsView);
-export const AgentView = later(async () => (await import("./agent.tsx")).AgentView);
-export const AccountView = later(async () => (await import("./account.tsx")).AccountView);
-export const Consent = later(async () => (await import("./consent.tsx")).Consent);
+export const TasksView = later(async () => (await import("./tasks/tasks.tsx")).TasksView);
+export const AgentsView = later(async () => (await import("./agents/agents.tsx")).AgentsView);
+export const AgentView = later(async () => (await import("./agents/agent.tsx")).AgentView);
+export const AccountView = later(async () => (await import("./account/account.tsx")).AccountView);
+export const Consent = later(async () => (await import("./agents/consent.tsx")).Consent);
 export const AwaitApproval = later(
-  async () => (await import("./await-approval.tsx")).AwaitApproval,
+  async () => (await import("./agents/await-approval.tsx")).AwaitApproval,
 );
-export const Pair = later(async () => (await import("./pair.tsx")).Pair);
-export const AlreadySignedIn = later(async () => (await import("./pair.tsx")).AlreadySignedIn);
-export const Start = later(async () => (await import("./start.tsx")).Start);
+export const Pair = later(async () => (await import("./account/pair.tsx")).Pair);
+export const AlreadySignedIn = later(
+  async () => (await import("./account/pair.tsx")).AlreadySignedIn,
+);
+export const Start = later(async () => (await import("./account/start.tsx")).Start);
 export const SearchView = later(async () => (await import("./search.tsx")).SearchView);
-export const Permission = later(async () => (await import("./permission.tsx")).Permission);
-export const SignOutHere = later(async () => (await import("./sign-out-here.tsx")).SignOutHere);
+export const Permission = later(
+  async () => (await import("./questions/permission.tsx")).Permission,
+);
+export const SignOutHere = later(
+  async () => (await import("./account/sign-out-here.tsx")).SignOutHere,
+);
 export const Shortcuts = later(async () => (await import("./shortcuts.tsx")).Shortcuts);
 
 /**

@@ -1,0 +1,287 @@
+/** The account view: browser settings, token, devices, sign-out and deletion. */
+
+import { KeyRound, LogOut, RefreshCw, Smartphone, Trash2 } from "lucide-react";
+import { useState, useSyncExternalStore } from "react";
+import { type Device, faultOf } from "../../state/api.ts";
+import { newKeySecret, onNewKeySecret } from "../../state/new-key-secrets.ts";
+import { leave, replaceToken, signOut, unconfirmedToken } from "../../state/session.ts";
+import { Ago } from "../../ui/ago.tsx";
+import { Button, IconButton } from "../../ui/button.tsx";
+import { Confirm } from "../../ui/dialog.tsx";
+import { Switch } from "../../ui/field.tsx";
+import { Badge, Facts, Heading, Problem, Section } from "../../ui/parts.tsx";
+import { Secret } from "../../ui/secret.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { useLoaded } from "../../ui/use-loaded.ts";
+import { useSession, useStore } from "../use-store.ts";
+import { ChannelSettings } from "./channels/channel-settings.tsx";
+import { useSignIns } from "./end-sign-in.tsx";
+import { SignInList } from "./sign-ins.tsx";
+import { UnsentWarning } from "./sign-out-here.tsx";
+import { TrialNote, useTrialEnd } from "./trial.tsx";
+
+export function AccountView() {
+  return (
+    <>
+      <Heading>Account</Heading>
+      <div className="space-y-4">
+        <TrialNote what="add devices, change channels, settings or other sign-ins, or delete the account" />
+        <Section title="Notifications">
+          <ChannelSettings />
+        </Section>
+        <Settings />
+        <Section title="Sign-ins">
+          <SignInList />
+        </Section>
+        <Token />
+        <Devices />
+        <End />
+      </div>
+    </>
+  );
+}
+
+function Settings() {
+  const { api, store } = useSession();
+  const account = useStore((one) => one.account());
+  const in_trial = useTrialEnd() !== null;
+  const setLive = async (live_activities: boolean) => {
+    if (!account) return;
+    // Optimistic: switch at once, and back if the server refuses.
+    store.setAccount({ ...account, settings: { live_activities } });
+    try {
+      store.setAccount(await api.accounts.update.mutate({ settings: { live_activities } }));
+    } catch (error) {
+      store.setAccount(account);
+      toast(faultOf(error).message, { bad: true });
+    }
+  };
+  return (
+    <Section title="Settings">
+      <Switch
+        label="Live activities"
+        hint="Show tasks in progress on the lock screen of your devices."
+        checked={account?.settings.live_activities ?? false}
+        disabled={account === null || in_trial}
+        onChange={({ target }) => void setLive(target.checked)}
+      />
+    </Section>
+  );
+}
+
+function Token() {
+  const { token } = useSession();
+  const account = useStore((store) => store.account());
+  const [replacing, setReplacing] = useState(false);
+  // Read without a subscription: it changes only with a new session, which renders this again.
+  const next = unconfirmedToken();
+  const replace = async () => {
+    await replaceToken();
+    toast("Token replaced");
+  };
+  return (
+    <Section title="Token">
+      <p className="mb-3 text-soft">
+        This browser's token works until you replace it or sign out here. Save it to get back in if
+        you lose all your devices. Anyone who has it has full access to your account.
+      </p>
+      <Secret text={token} name="account token" hidden />
+      {next !== null && (
+        <div className="mt-3 space-y-3">
+          <Problem>
+            The server hasn't confirmed the new token below. Keep both until you finish replacing
+            it.
+          </Problem>
+          <Secret text={next} name="new account token" hidden />
+        </div>
+      )}
+      <Button variant="quiet" onClick={() => setReplacing(true)}>
+        <RefreshCw aria-hidden className="size-4" />
+        {next === null ? "Replace token" : "Finish replacing the token"}
+      </Button>
+      {account && (
+        <div className="mt-4 border-line border-t pt-4">
+          <Facts
+            facts={[
+              [
+                "Account ID",
+                <code key="a" className="font-mono text-[0.8125rem]">
+                  {account.id}
+                </code>,
+              ],
+              ["Created", <Ago key="c" at={account.created_at} />],
+            ]}
+          />
+        </div>
+      )}
+      <Confirm
+        open={replacing}
+        onClose={() => setReplacing(false)}
+        title="Replace your token?"
+        action="Replace"
+        onConfirm={replace}
+      >
+        This browser gets a new token. Anyone else who uses the old one is signed out. Your other
+        sign-ins have their own tokens.
+      </Confirm>
+    </Section>
+  );
+}
+
+function Devices() {
+  const { api } = useSession();
+  const [removing, setRemoving] = useState<Device | null>(null);
+  const loads = useStore((store) => store.loads());
+  const in_trial = useTrialEnd() !== null;
+  // Devices have no events (§7.3.5), so they are read again after each reconnect.
+  const { value, setValue, fault, load } = useLoaded(loads, () => api.devices.list.query({}));
+  const devices = value?.devices;
+  const remove = async ({ id }: Device) => {
+    try {
+      await api.devices.delete.mutate({ device_id: id });
+      setValue((before) => before && { devices: before.devices.filter((one) => one.id !== id) });
+    } finally {
+      // The device may be gone even though the response was lost.
+      void load();
+    }
+  };
+  return (
+    <Section title="Devices">
+      {fault && <Problem>{fault.message}</Problem>}
+      {devices?.length === 0 && (
+        <p className="text-soft">
+          No devices yet. Phones and tablets appear here once you sign in to the app.
+        </p>
+      )}
+      <ul className="divide-y divide-line">
+        {devices?.map((device) => (
+          <li key={device.id} className="flex items-center gap-3 py-2">
+            <Smartphone aria-hidden className="size-5 shrink-0 text-soft" />
+            <div className="min-w-0 flex-1">
+              <p className="said font-medium">{device.model}</p>
+              <p className="said text-faint text-sm">
+                {`${device.platform} ${device.os_version}, app ${device.app_version}, `}
+                <Ago at={device.updated_at} />
+              </p>
+            </div>
+            {device.apns_token !== null && <Badge tone="ok">Notifications on</Badge>}
+            {!in_trial && (
+              <IconButton label={`Remove ${device.model}`} onClick={() => setRemoving(device)}>
+                <Trash2 aria-hidden className="size-4.5" />
+              </IconButton>
+            )}
+          </li>
+        ))}
+      </ul>
+      <Confirm
+        open={removing !== null}
+        onClose={() => setRemoving(null)}
+        title={
+          <>
+            Remove <bdi>{removing?.model ?? "this device"}</bdi>?
+          </>
+        }
+        action="Remove device"
+        onConfirm={() => remove(removing!)}
+      >
+        It won't get notifications until its app registers it again.
+      </Confirm>
+    </Section>
+  );
+}
+
+function End() {
+  const { api } = useSession();
+  const [leaving, setLeaving] = useState(false);
+  const new_secret = useSyncExternalStore(onNewKeySecret, newKeySecret);
+  const [deleting, setDeleting] = useState(false);
+  const all = useSignIns();
+  const in_trial = useTrialEnd() !== null;
+  /**
+   * Whether this is the only sign-in: the person may then keep the token valid as a way back in.
+   */
+  const last = all?.every(({ current }) => current) ?? true;
+  const [keeps, setKeeps] = useState(true);
+  const signOutHere = async () => {
+    const done = await signOut(!last ? "sign-in" : keeps ? "nothing" : "last sign-in");
+    if (done) return;
+    toast("Your token was just replaced. Copy the new one before you sign out.", { bad: true });
+  };
+  const remove = async () => {
+    await api.accounts.delete.mutate({});
+    await leave("deleted");
+  };
+  return (
+    <div className="flex flex-wrap gap-3">
+      <Button onClick={() => setLeaving(true)}>
+        <LogOut aria-hidden className="size-4" />
+        Sign out
+      </Button>
+      {!in_trial && (
+        <Button variant="warning" onClick={() => setDeleting(true)}>
+          <Trash2 aria-hidden className="size-4" />
+          Delete account
+        </Button>
+      )}
+      <Confirm
+        open={leaving}
+        onClose={() => setLeaving(false)}
+        title="Sign out of this browser?"
+        action="Sign out"
+        onConfirm={signOutHere}
+      >
+        <UnsentWarning />
+        {last ? (
+          <LastSignIn keeps={keeps} onKeeps={setKeeps} has_new_key={new_secret !== null} />
+        ) : (
+          <p>
+            This browser's token stops working, even where you saved it. To sign in again, add this
+            browser from another device
+            {new_secret && ". Save the new agent's key first: it's shown only once"}.
+          </p>
+        )}
+      </Confirm>
+      <Confirm
+        open={deleting}
+        onClose={() => setDeleting(false)}
+        title="Delete your account?"
+        action="Delete everything"
+        onConfirm={remove}
+      >
+        All agents lose access immediately, and all tasks, questions and devices are deleted. This
+        can't be undone.
+      </Confirm>
+    </div>
+  );
+}
+
+interface LastSignInProps {
+  readonly keeps: boolean;
+  readonly onKeeps: (keeps: boolean) => void;
+  readonly has_new_key: boolean;
+}
+
+/** Says what signing out means for the account's only sign-in. */
+function LastSignIn({ keeps, onKeeps, has_new_key }: LastSignInProps) {
+  return (
+    <>
+      <p className="flex gap-2">
+        <KeyRound aria-hidden className="mt-0.5 size-5 shrink-0" />
+        <span>
+          {keeps
+            ? "You aren't signed in anywhere else, so you need your token to sign in again. Make sure you've saved it"
+            : "You aren't signed in anywhere else, so only this server's administrator can let you back in. Your agents keep their access"}
+          {has_new_key && ", and the new agent's key, which is shown only once"}.
+        </span>
+      </p>
+      <div className="mt-4">
+        <Switch
+          label="Keep the token valid"
+          hint="You can use it to sign in again."
+          checked={keeps}
+          onChange={({ target }) => onKeeps(target.checked)}
+        />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,256 @@
+/** The forms for a new channel and for the settings of an existing one. */
+
+import { type FormEvent, useState } from "react";
+import type { Channel, Fault, Priority } from "../../../state/api.ts";
+import { Button } from "../../../ui/button.tsx";
+import { SelectField, Switch, TextField } from "../../../ui/field.tsx";
+import { FormProblem } from "../../../ui/parts.tsx";
+import { useAction } from "../../../ui/use-action.ts";
+import { useSession } from "../../use-store.ts";
+import { PRIORITY_OPTIONS } from "../../words.ts";
+import { TYPE_NAMES } from "./channel-words.ts";
+
+/** Types of channels that the person adds by this form. */
+type Added = "ntfy" | "webhook";
+
+type Settings = Pick<Channel, "label" | "sends" | "min_priority" | "quiet_hours">;
+
+const HINTS: Readonly<Record<Added, string>> = {
+  ntfy: "Notifications in the ntfy app on phones and desktops.",
+  webhook: "Posts each event, signed, to your own program.",
+};
+
+const URL_HINTS: Readonly<Record<Added, string>> = {
+  ntfy: "Anyone who knows the topic can read it: choose a name that's hard to guess.",
+  webhook: "It gets a test first, and nothing else until it responds with 2xx.",
+};
+
+/** Initial times when the person turns quiet hours on. */
+const NIGHT = { from: "22:00", to: "07:00" };
+
+interface NewProps {
+  readonly onCreated: (channel: Channel, secret: string | null) => void;
+}
+
+export function NewChannelForm({ onCreated }: NewProps) {
+  const { api } = useSession();
+  const { busy, fault, run } = useAction();
+  const [type, setType] = useState<Added>("ntfy");
+  const [url, setUrl] = useState("");
+  const [token, setToken] = useState("");
+  /** Whether questions have buttons; null: the default, which is on if there is a token. */
+  const [chosen, setButtons] = useState<boolean | null>(null);
+  const buttons = chosen ?? token.trim() !== "";
+  const [settings, setSettings] = useState<Settings>({
+    label: "",
+    sends: ["questions", "tasks"],
+    min_priority: "low",
+    quiet_hours: null,
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void run(async () => {
+      const { channel, secret } = await api.channels.create.mutate({
+        ...settings,
+        type,
+        url: url.trim(),
+        ...(type === "ntfy" && { buttons }),
+        ...(type === "ntfy" && token.trim() !== "" && { token: token.trim() }),
+      });
+      onCreated(channel, secret ?? null);
+    });
+  };
+  return (
+    <form onSubmit={submit} className="space-y-5">
+      <SelectField
+        label="Type"
+        value={type}
+        onChange={({ target }) => setType(target.value as Added)}
+        options={(["ntfy", "webhook"] as const).map((one) => [one, TYPE_NAMES[one]] as const)}
+        hint={HINTS[type]}
+      />
+      <LabelField value={settings} onChange={setSettings} fault={fault} />
+      <TextField
+        label={type === "ntfy" ? "URL of the topic" : "URL"}
+        name="url"
+        type="url"
+        inputMode="url"
+        required
+        value={url}
+        onChange={({ target }) => setUrl(target.value)}
+        placeholder={type === "ntfy" ? "https://ntfy.sh/your-topic" : "https://example.com/hook"}
+        hint={URL_HINTS[type]}
+        error={fault?.fields.url}
+      />
+      {type === "ntfy" && (
+        <>
+          <TextField
+            label="Access token"
+            name="token"
+            type="password"
+            autoComplete="off"
+            value={token}
+            onChange={({ target }) => setToken(target.value)}
+            hint="Only if the topic is protected."
+            error={fault?.fields.token}
+          />
+          <Switch
+            label="Buttons to answer questions"
+            hint="Anyone who reads the topic can use them: protect it with an access token."
+            checked={buttons}
+            onChange={({ target }) => setButtons(target.checked)}
+          />
+        </>
+      )}
+      <SettingFields type={type} value={settings} onChange={setSettings} fault={fault} />
+      <FormProblem fault={fault} />
+      <Button type="submit" variant="primary" busy={busy} className="w-full">
+        Add channel
+      </Button>
+    </form>
+  );
+}
+
+interface EditProps {
+  readonly channel: Channel;
+  readonly onSaved: () => void;
+}
+
+export function EditChannelForm({ channel, onSaved }: EditProps) {
+  const { api } = useSession();
+  const { busy, fault, run } = useAction();
+  const { id, type, label, sends, min_priority, quiet_hours } = channel;
+  const [settings, setSettings] = useState<Settings>({ label, sends, min_priority, quiet_hours });
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    const saved = await run(() => api.channels.update.mutate({ channel_id: id, ...settings }));
+    if (saved) onSaved();
+  };
+  return (
+    <form onSubmit={(event) => void submit(event)} className="space-y-5">
+      <LabelField value={settings} onChange={setSettings} fault={fault} />
+      <SettingFields type={type} value={settings} onChange={setSettings} fault={fault} />
+      <FormProblem fault={fault} />
+      <Button type="submit" variant="primary" busy={busy} className="w-full">
+        Save
+      </Button>
+    </form>
+  );
+}
+
+interface SettingsProps {
+  readonly value: Settings;
+  readonly onChange: (next: Settings) => void;
+  readonly fault: Fault | null;
+}
+
+function LabelField({ value, onChange, fault }: SettingsProps) {
+  return (
+    <TextField
+      label="Name"
+      name="label"
+      required
+      value={value.label}
+      onChange={({ target }) => onChange({ ...value, label: target.value })}
+      error={fault?.fields.label}
+    />
+  );
+}
+
+const SUBJECTS = ["questions", "tasks"] as const;
+type Subject = (typeof SUBJECTS)[number];
+
+type SettingFieldsProps = SettingsProps & { readonly type: Channel["type"] };
+
+function SettingFields({ type, value, onChange, fault }: SettingFieldsProps) {
+  const { sends, min_priority } = value;
+  const toggle = (subject: Subject, on: boolean) =>
+    onChange({
+      ...value,
+      sends: SUBJECTS.filter((one) => (one === subject ? on : sends.includes(one))),
+    });
+  return (
+    <>
+      <fieldset className="space-y-4">
+        <legend className="sr-only">What it sends</legend>
+        {SUBJECTS.map((subject) => (
+          <Switch
+            key={subject}
+            label={subject === "questions" ? "Questions" : "Tasks"}
+            checked={sends.includes(subject)}
+            // At least one of the two stays on.
+            disabled={sends.length === 1 && sends.includes(subject)}
+            onChange={({ target }) => toggle(subject, target.checked)}
+          />
+        ))}
+        {sends.includes("tasks") && (
+          <SelectField
+            label="Lowest task priority"
+            value={min_priority}
+            onChange={({ target }) =>
+              onChange({ ...value, min_priority: target.value as Priority })
+            }
+            options={PRIORITY_OPTIONS}
+          />
+        )}
+      </fieldset>
+      {type !== "webhook" && <QuietHoursFields value={value} onChange={onChange} fault={fault} />}
+    </>
+  );
+}
+
+function QuietHoursFields({ value, onChange, fault }: SettingsProps) {
+  const { quiet_hours } = value;
+  const set = (next: Partial<NonNullable<Settings["quiet_hours"]>>) =>
+    quiet_hours && onChange({ ...value, quiet_hours: { ...quiet_hours, ...next } });
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+  // The server's error names the whole object. The time zone is the only part of it that a person
+  // can mistype here.
+  const same = quiet_hours !== null && quiet_hours.from === quiet_hours.to;
+  const [, zone] = /^time_zone (.+)/.exec(fault?.fields.quiet_hours ?? "") ?? [];
+  return (
+    <fieldset className="space-y-4">
+      <legend className="sr-only">Quiet hours</legend>
+      <Switch
+        label="Quiet hours"
+        hint="Notifications are silent at these times every day."
+        checked={quiet_hours !== null}
+        onChange={({ target }) =>
+          onChange({
+            ...value,
+            quiet_hours: target.checked ? { ...NIGHT, time_zone: timeZone } : null,
+          })
+        }
+      />
+      {quiet_hours && (
+        <>
+          <div className="grid grid-cols-2 gap-4">
+            <TextField
+              label="From"
+              type="time"
+              required
+              value={quiet_hours.from}
+              onChange={({ target }) => set({ from: target.value })}
+            />
+            <TextField
+              label="To"
+              type="time"
+              required
+              value={quiet_hours.to}
+              onChange={({ target }) => set({ to: target.value })}
+              error={same ? "must differ from the start" : undefined}
+            />
+          </div>
+          <TextField
+            label="Time zone"
+            required
+            value={quiet_hours.time_zone}
+            onChange={({ target }) => set({ time_zone: target.value })}
+            hint="For example: Europe/Berlin."
+            error={zone}
+          />
+        </>
+      )}
+    </fieldset>
+  );
+}

@@ -1,0 +1,38 @@
+/** Signs out another device. */
+
+import { useSyncExternalStore } from "react";
+import type { SignIn } from "../../state/api.ts";
+import { Confirm } from "../../ui/dialog.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { useSession } from "../use-store.ts";
+
+/** The account's sign-ins, newest first; null before they are loaded. */
+export function useSignIns(): readonly SignIn[] | null {
+  const { signIns } = useSession();
+  return useSyncExternalStore(signIns.subscribe, signIns.all);
+}
+
+/** The confirmation before another device is signed out; open while `signIn` is set. */
+export function EndSignIn({ signIn, onClose }: { signIn: SignIn | null; onClose: () => void }) {
+  const { api, signIns } = useSession();
+  const end = async ({ id, label }: SignIn) => {
+    await api.sessions.delete.mutate({ session_id: id });
+    signIns.drop(id);
+    toast(`Signed out ${label}`);
+  };
+  return (
+    <Confirm
+      open={signIn !== null}
+      onClose={onClose}
+      title={
+        <>
+          Sign out <bdi>{signIn?.label ?? "this device"}</bdi>?
+        </>
+      }
+      action="Sign out"
+      onConfirm={() => end(signIn!)}
+    >
+      It loses access immediately, and needs a new code to sign in again.
+    </Confirm>
+  );
+}

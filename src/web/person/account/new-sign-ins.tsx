@@ -1,0 +1,71 @@
+/** Banner for new sign-ins, above every view. */
+
+import { ShieldAlert } from "lucide-react";
+import { useState, useSyncExternalStore } from "react";
+import type { SignIn } from "../../state/api.ts";
+import { useNow } from "../../ui/use-now.ts";
+import { useSession } from "../use-store.ts";
+import { ConfirmButton } from "./confirm-sign-in.tsx";
+import { EndSignIn } from "./end-sign-in.tsx";
+import { isUnconfirmed, useTrialEnd } from "./trial.tsx";
+
+/**
+ * Shows the sign-ins that are new to this browser, each until the person says whether it was them.
+ * That ends its trial where this browser may do so.
+ */
+export function NewSignIns() {
+  const { signIns } = useSession();
+  const unknown = useSyncExternalStore(signIns.subscribe, signIns.unknown);
+  const in_trial = useTrialEnd() !== null;
+  const now = useNow();
+  const [ending, setEnding] = useState<SignIn | null>(null);
+  return (
+    <>
+      <div role="status">
+        {unknown.map((one) => (
+          <div
+            key={one.id}
+            className="flex flex-wrap items-center gap-x-3 border-warn/30 border-b bg-warn-soft py-1 pr-2 pl-4 text-warn md:pl-10"
+          >
+            <ShieldAlert aria-hidden className="size-5 shrink-0" />
+            <p className="said min-w-40 flex-1 py-1 font-medium text-sm">
+              <bdi>{one.label}</bdi>{" "}
+              {one.made_by === "administrator"
+                ? "was signed in to your account by the administrator"
+                : "signed in to your account with a code"}
+              {one.address !== null && ` from ${one.address}`}.
+            </p>
+            <span className="flex items-center">
+              {!in_trial && (
+                <button
+                  type="button"
+                  aria-label={`Sign it out, ${one.label}`}
+                  onClick={() => setEnding(one)}
+                  className={ACTION}
+                >
+                  Sign it out
+                </button>
+              )}
+              {!in_trial && isUnconfirmed(one, now) ? (
+                <ConfirmButton signIn={one} className="text-sm" />
+              ) : (
+                <button
+                  type="button"
+                  aria-label={`OK, ${one.label} is mine`}
+                  onClick={() => signIns.know(one.id)}
+                  className={ACTION}
+                >
+                  OK
+                </button>
+              )}
+            </span>
+          </div>
+        ))}
+      </div>
+      <EndSignIn signIn={ending} onClose={() => setEnding(null)} />
+    </>
+  );
+}
+
+const ACTION =
+  "touch inline-flex items-center justify-center rounded-lg px-3 font-medium text-sm hover:underline";

@@ -1,0 +1,148 @@
+/** The first view: create an account, or sign in with a token. */
+
+import { ArrowRight } from "lucide-react";
+import { useSyncExternalStore } from "react";
+import { createApi, retryMessage } from "../../state/api.ts";
+import { type KeptAnswer, onUnsent, unsentAnswers } from "../../state/kept-answers.ts";
+import { createAccount } from "../../state/new-account.ts";
+import { confirmTokenSaved, lastSignOut, type SignOutReason, signIn } from "../../state/session.ts";
+import { accountCreation } from "../../state/start-code.ts";
+import { Button } from "../../ui/button.tsx";
+import { Problem } from "../../ui/parts.tsx";
+import { Secret } from "../../ui/secret.tsx";
+import { TokenForm } from "../../ui/token-form.tsx";
+import { useAction } from "../../ui/use-action.ts";
+import { Frame } from "../frame.tsx";
+import { AnswerQuote } from "../questions/kept-answers.tsx";
+import { CodeForm } from "./pair.tsx";
+
+const SIGN_OUT_MESSAGES: Readonly<Record<SignOutReason, string | null>> = {
+  never: null,
+  "signed out": "You're signed out. Your account data was removed from this browser.",
+  deleted: "Your account and all its data were deleted.",
+  ended: "This browser was signed out from another device.",
+  refused: "This browser was signed out: its token is no longer valid.",
+};
+
+/**
+ * Whether this person probably has a code. The page cannot know whether accounts exist, but the
+ * first browser usually runs on the server's machine and opens a loopback address. Further ones use
+ * another address, or are phones or tablets.
+ */
+function leadsWithCode(): boolean {
+  const is_local = /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(location.hostname);
+  return !is_local || matchMedia("(pointer: coarse), (max-width: 40rem)").matches;
+}
+
+function Or() {
+  return (
+    <div className="my-7 flex items-center gap-4 text-faint text-sm">
+      <span aria-hidden className="h-px flex-1 bg-line" />
+      or
+      <span aria-hidden className="h-px flex-1 bg-line" />
+    </div>
+  );
+}
+
+export function Welcome() {
+  const creation = useAction();
+  const message = SIGN_OUT_MESSAGES[lastSignOut()];
+  const unsent = useSyncExternalStore(onUnsent, unsentAnswers);
+  const mode = accountCreation();
+  const leads = mode === "off" || leadsWithCode();
+  const creating =
+    mode === "first" ? (
+      <p className="text-soft">
+        To create the first account, open the address that Relay shows in its terminal.
+      </p>
+    ) : (
+      <div className="space-y-3">
+        <Button
+          variant={leads ? "plain" : "primary"}
+          className="w-full"
+          busy={creation.busy}
+          onClick={() => void creation.run(() => createAccount())}
+        >
+          Create account
+        </Button>
+        {creation.fault && <Problem>{retryMessage(creation.fault)}</Problem>}
+      </div>
+    );
+  return (
+    <Frame title="Relay">
+      <p className="mt-2 text-lg text-soft leading-snug">
+        Your agents ask, you answer. Follow all their tasks in one place.
+      </p>
+      {message && (
+        <div role="status" className="mt-6 rounded-xl bg-sunken px-4 py-3 text-soft">
+          <p>{message}</p>
+          {unsent.length > 0 && <Unsent answers={unsent} />}
+        </div>
+      )}
+      {mode === "off" && (
+        <p className="mt-6 text-soft">
+          This server doesn't accept new accounts. If you have an account, sign in with a code from
+          another device, or with your account token.
+        </p>
+      )}
+      <div className="mt-8">{leads ? <CodeForm leads /> : creating}</div>
+      <Or />
+      {mode !== "off" && (
+        <>
+          {leads ? creating : <CodeForm leads={false} />}
+          <Or />
+        </>
+      )}
+      <TokenForm
+        label="Account token"
+        placeholder="mca_…"
+        hint="The one you saved, or the one shown under Account in another browser."
+        pattern={/^mca_[\w-]+$/}
+        error="isn't an account token: it must start with mca_"
+        signIn={async (token) => {
+          const { id } = await createApi(token).accounts.get.query({});
+          signIn(token, id);
+        }}
+      />
+    </Frame>
+  );
+}
+
+/** Answers that waited when the sign-in was ended. */
+function Unsent({ answers }: { answers: readonly KeptAnswer[] }) {
+  return (
+    <>
+      <p className="mt-3 font-medium text-warn">
+        {answers.length === 1 ? "1 answer wasn't sent:" : `${answers.length} answers weren't sent:`}
+      </p>
+      <ul className="mt-1 max-h-60 list-disc space-y-1 overflow-y-auto ps-5 text-sm">
+        {answers.map((one) => (
+          <li key={one.question_id} className="said">
+            <AnswerQuote given={one} />
+          </li>
+        ))}
+      </ul>
+      <p className="mt-2 text-sm">
+        To send {answers.length === 1 ? "it" : "them"}, sign in to the same account before you leave
+        this page.
+      </p>
+    </>
+  );
+}
+
+export function Created({ token }: { token: string }) {
+  return (
+    <Frame title="Your account is ready">
+      <p className="mt-2 mb-5 text-soft">
+        There's no username or password. Add other browsers and phones under Account. Save this
+        token in your password manager to get back in if you lose them all. It works until you sign
+        out of this browser.
+      </p>
+      <Secret text={token} name="account token" />
+      <Button variant="primary" className="mt-5 w-full" onClick={confirmTokenSaved}>
+        Continue
+        <ArrowRight aria-hidden className="size-4.5" />
+      </Button>
+    </Frame>
+  );
+}

@@ -1,0 +1,178 @@
+/** One agent: its timeline, inbox, activity, key and setup. */
+
+import { Pencil, Trash2 } from "lucide-react";
+import { type ReactElement, useState } from "react";
+import type { Key } from "../../state/api.ts";
+import { Ago } from "../../ui/ago.tsx";
+import { Button, ButtonLink, IconButton } from "../../ui/button.tsx";
+import { classes } from "../../ui/classes.ts";
+import { Confirm } from "../../ui/dialog.tsx";
+import { FieldForm } from "../../ui/field-form.tsx";
+import { BackLink, Facts, Heading, Section } from "../../ui/parts.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { TrialNote, useTrialEnd } from "../account/trial.tsx";
+import { go, useRoute } from "../route.ts";
+import { useKey, useSession } from "../use-store.ts";
+import { clientName } from "../words.ts";
+import { Access } from "./access.tsx";
+import { ActivityLog } from "./activity.tsx";
+import { AgentSetup } from "./agent-setup.tsx";
+import { AgentWebhook } from "./agent-webhook.tsx";
+import { Counts, useLastUse } from "./agents.tsx";
+import { Inbox } from "./inbox.tsx";
+import { NewAgent } from "./new-agent.tsx";
+import { Timeline } from "./timeline.tsx";
+
+/** Sections of the view: the last part of the address, the title and the content. */
+const PARTS: readonly (readonly [string, string, (props: { agent: Key }) => ReactElement])[] = [
+  ["", "Timeline", Overview],
+  ["inbox", "Inbox", ({ agent: { id } }) => <Inbox id={id} />],
+  ["activity", "Activity", ({ agent: { id } }) => <ActivityLog id={id} />],
+  ["key", "Key", KeyPart],
+  ["setup", "Setup", AgentSetup],
+];
+
+export function AgentView({ id }: { id: string }) {
+  const key = useKey(id);
+  useLastUse();
+  if (id === "new") return <NewAgent />;
+  if (!key) {
+    return (
+      <>
+        <Heading>Agent not found</Heading>
+        <ButtonLink variant="quiet" href="#/agents">
+          Back to agents
+        </ButtonLink>
+      </>
+    );
+  }
+  return <Agent agent={key} />;
+}
+
+function Agent({ agent }: { agent: Key }) {
+  const { api, store } = useSession();
+  const { part } = useRoute();
+  const in_trial = useTrialEnd() !== null;
+  const [renaming, setRenaming] = useState(false);
+  const [shown, , Part] = PARTS.find(([name]) => name === part) ?? PARTS[0]!;
+  return (
+    <>
+      <BackLink href="#/agents">Agents</BackLink>
+      {renaming ? (
+        <FieldForm
+          label="Name"
+          name="label"
+          initial={agent.label}
+          save={async (label) =>
+            store.put("keys", await api.keys.update.mutate({ key_id: agent.id, label }))
+          }
+          onDone={() => setRenaming(false)}
+          className="mb-5"
+        />
+      ) : (
+        <Heading
+          actions={
+            !in_trial && (
+              <IconButton label="Rename" onClick={() => setRenaming(true)}>
+                <Pencil aria-hidden className="size-4.5" />
+              </IconButton>
+            )
+          }
+        >
+          <bdi dir="auto">{agent.label}</bdi>
+        </Heading>
+      )}
+      <nav aria-label="Agent sections" className="mb-5 flex gap-1 border-line border-b">
+        {PARTS.map(([name, title]) => (
+          <a
+            key={name}
+            href={`#/agents/${agent.id}${name && `/${name}`}`}
+            aria-current={name === shown ? "page" : undefined}
+            className={classes(
+              "touch -mb-px inline-flex items-center justify-center border-b-2 px-1 font-medium min-[22rem]:px-2 sm:px-3 -outline-offset-2",
+              name === shown
+                ? "border-accent text-ink"
+                : "border-transparent text-soft hover:text-ink",
+            )}
+          >
+            {title}
+          </a>
+        ))}
+      </nav>
+      <Part agent={agent} />
+    </>
+  );
+}
+
+function Overview({ agent: { id } }: { agent: Key }) {
+  return (
+    <>
+      <section className="card mb-4 p-5">
+        <h2 className="font-semibold text-base">Tasks</h2>
+        <Counts id={id} />
+        <ButtonLink href={`#/tasks?agent=${id}`} className="mt-5">
+          View tasks
+        </ButtonLink>
+      </section>
+      <Timeline id={id} />
+    </>
+  );
+}
+
+function KeyPart({ agent }: { agent: Key }) {
+  const { api, store } = useSession();
+  const [deleting, setDeleting] = useState(false);
+  const in_trial = useTrialEnd() !== null;
+  const remove = async () => {
+    await api.keys.delete.mutate({ key_id: agent.id });
+    store.drop("keys", agent.id);
+    toast("Agent deleted");
+    // Stay if the person has navigated elsewhere in the meantime.
+    if (location.hash.startsWith(`#/agents/${agent.id}`)) go("agents", { replace: true });
+  };
+  const { last_client, last_host, last_used_at } = agent;
+  return (
+    <div className="space-y-4">
+      <Section title="Key">
+        <Facts
+          facts={[
+            [
+              "Key",
+              <code
+                key="k"
+                className="font-mono text-[0.8125rem]"
+              >{`${agent.prefix}…${agent.last4}`}</code>,
+            ],
+            ["Created", <Ago key="c" at={agent.created_at} />],
+            ["Last used", last_used_at === null ? "Never" : <Ago key="u" at={last_used_at} />],
+            ["Last client", last_client ? <bdi key="l">{clientName(last_client)}</bdi> : "None"],
+            ["Last host", last_host === null ? "None" : <bdi key="h">{last_host}</bdi>],
+          ]}
+        />
+      </Section>
+      <Access agent={agent} />
+      <AgentWebhook agent={agent} />
+      {in_trial ? (
+        <TrialNote what="rename or delete agents, revoke access or replace keys" />
+      ) : (
+        <Button variant="warning" onClick={() => setDeleting(true)}>
+          <Trash2 aria-hidden className="size-4.5" />
+          Delete agent
+        </Button>
+      )}
+      <Confirm
+        open={deleting}
+        onClose={() => setDeleting(false)}
+        title={
+          <>
+            Delete <bdi>{agent.label}</bdi>?
+          </>
+        }
+        action="Delete agent"
+        onConfirm={remove}
+      >
+        Its key stops working immediately, and its tasks, questions, inbox and activity are deleted.
+      </Confirm>
+    </div>
+  );
+}

@@ -1,0 +1,124 @@
+/** Parts of the views that connect an agent: instructions, and whether its requests arrive. */
+
+import { ArrowRight, CircleCheck } from "lucide-react";
+import { useState } from "react";
+import type { Key } from "../../state/api.ts";
+import { ButtonLink } from "../../ui/button.tsx";
+import { SelectField } from "../../ui/field.tsx";
+import { Snippet } from "../../ui/secret.tsx";
+import { useStore } from "../use-store.ts";
+import { clientName } from "../words.ts";
+import { DocsLink, useLastUse } from "./agents.tsx";
+import { FIRST_QUESTION, SET_UPS, type SetUp, type Step } from "./set-up.ts";
+
+/** Seconds between polls for the first request: a request without a client or host has no event. */
+const LOOK_EVERY = 3;
+
+/** The client that was chosen last: the next view begins with it. */
+let last_chosen = SET_UPS[0]!.client;
+
+export function Instructions({ stepsOf }: { stepsOf: (one: SetUp) => readonly Step[] }) {
+  const [client, setClient] = useState(last_chosen);
+  const chosen = SET_UPS.find((one) => one.client === client)!;
+  const steps = stepsOf(chosen);
+  const in_order = client !== OTHER && steps.length > 1;
+  return (
+    <div className="space-y-5">
+      <SelectField
+        label="Client"
+        value={client}
+        onChange={({ target }) => {
+          last_chosen = target.value;
+          setClient(target.value);
+        }}
+        options={SET_UPS.map((one) => [one.client, one.client] as const)}
+      />
+      <ol className="space-y-4">
+        {steps.map(({ text, code }, i) => (
+          <li key={text}>
+            <p className="text-soft">{in_order ? `${i + 1}. ${text}` : text}</p>
+            {code !== undefined && (
+              <div className="mt-1.5">
+                <Snippet name={`step ${i + 1}`} text={code} />
+              </div>
+            )}
+          </li>
+        ))}
+      </ol>
+      {client === OTHER && (
+        <p className="text-soft">
+          Every route is explained in <DocsLink />.
+        </p>
+      )}
+    </div>
+  );
+}
+
+const OTHER = SET_UPS.at(-1)!.client;
+
+/** Whether the agent has sent a request, and what the person can do next. */
+export function Connection({ agent }: { agent: Key }) {
+  const { last_client, last_host, last_used_at } = agent;
+  const used = last_used_at !== null || last_client !== null || last_host !== null;
+  return (
+    <div className="space-y-5">
+      <div role="status">
+        {used ? (
+          <p className="flex items-start gap-2.5 rounded-xl bg-ok-soft px-4 py-3 font-medium text-ok">
+            <CircleCheck aria-hidden className="mt-0.5 size-5 shrink-0" />
+            <span className="said min-w-0">
+              Connected
+              {last_client && <bdi>{`: ${clientName(last_client)}`}</bdi>}
+              {last_host !== null && (
+                <>
+                  {" on "}
+                  <bdi>{last_host}</bdi>
+                </>
+              )}
+            </span>
+          </p>
+        ) : (
+          <Waiting>Waiting for its first request…</Waiting>
+        )}
+      </div>
+      {used ? <FirstQuestion agent={agent} /> : <LookForUse />}
+    </div>
+  );
+}
+
+function LookForUse() {
+  useLastUse(LOOK_EVERY);
+  return null;
+}
+
+/** A line that says what is awaited. */
+export function Waiting({ children }: { children: string }) {
+  return (
+    <p className="flex items-center gap-2.5 rounded-xl bg-accent-soft px-4 py-3 text-accent">
+      <span aria-hidden className="mx-1.5 size-2 shrink-0 animate-pulse rounded-full bg-current" />
+      {children}
+    </p>
+  );
+}
+
+/** A message with which the agent asks a first question, then a link to that question. */
+function FirstQuestion({ agent }: { agent: Key }) {
+  const asks = useStore((store) => store.pending().some(({ key_id }) => key_id === agent.id));
+  if (asks) {
+    return (
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <p className="min-w-0 flex-1">It's asking you a question.</p>
+        <ButtonLink variant="primary" href="#/questions">
+          Answer
+          <ArrowRight aria-hidden className="size-4.5" />
+        </ButtonLink>
+      </div>
+    );
+  }
+  return (
+    <div>
+      <p className="mb-1.5 text-soft">To try it, paste this into the agent:</p>
+      <Snippet prose name="first message" text={FIRST_QUESTION} />
+    </div>
+  );
+}

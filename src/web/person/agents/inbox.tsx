@@ -1,0 +1,139 @@
+/** The inbox of an agent, and a form for a message to it. */
+
+import { Inbox as InboxIcon, Send } from "lucide-react";
+import { type FormEvent, useEffect } from "react";
+import type { Item } from "../../state/api.ts";
+import { Ago } from "../../ui/ago.tsx";
+import { Part } from "../../ui/boundary.tsx";
+import { Button } from "../../ui/button.tsx";
+import { AreaField } from "../../ui/field.tsx";
+import { Badge, Empty, FormProblem, More, Problem, Skeleton } from "../../ui/parts.tsx";
+import { OneLine } from "../../ui/prose.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { useAction } from "../../ui/use-action.ts";
+import { useDraft } from "../use-draft.ts";
+import { usePagination } from "../use-pagination.ts";
+import { useSession, useStore } from "../use-store.ts";
+
+export function Inbox({ id }: { id: string }) {
+  const { api, store } = useSession();
+  // Changes with each event of the inbox, so that items which become read are shown as read.
+  const unread = useStore((one) => one.unreadOf(id));
+  const loads = useStore((one) => one.loads());
+  const { items, fault, busy, has_more, refresh, more } = usePagination<Item>(async (cursor) => {
+    const page = await api.inbox.ofKey.query({ key_id: id, ...(cursor !== null && { cursor }) });
+    store.setUnread(id, page.unread);
+    return page;
+  }, `${id} ${loads}`);
+  useEffect(() => {
+    if (unread !== undefined) void refresh();
+  }, [unread, refresh]);
+  return (
+    <div className="space-y-4">
+      <Message id={id} onSent={() => void refresh()} />
+      {fault && <Problem>{fault.message}</Problem>}
+      {items === null ? (
+        !fault && <Skeleton label="Loading inbox" />
+      ) : items.length === 0 ? (
+        <Empty icon={InboxIcon} title="Inbox is empty">
+          Your messages, answers and changes to this agent's tasks will appear here.
+        </Empty>
+      ) : (
+        <ul aria-label="Inbox" className="card divide-y divide-line overflow-hidden">
+          {items.map((item) => (
+            <li key={item.id} className="px-4 py-3.5">
+              <Part name="item">
+                <Line item={item} />
+              </Part>
+            </li>
+          ))}
+        </ul>
+      )}
+      {has_more && <More busy={busy} onClick={() => void more()} />}
+    </div>
+  );
+}
+
+function Message({ id, onSent }: { id: string; onSent: () => void }) {
+  const { api } = useSession();
+  const { busy, fault, run } = useAction();
+  const { value: text, set, send } = useDraft(`message ${id}`, "");
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    const sent = (options: object) => api.messages.send.mutate({ key_id: id, text }, options);
+    if (!(await run(() => send(sent)))) return;
+    toast("Message sent");
+    onSent();
+  };
+  return (
+    <form onSubmit={(event) => void submit(event)} className="card space-y-3 p-4">
+      <AreaField
+        label="Message to agent"
+        name="message"
+        required
+        value={text}
+        onChange={({ target }) => set(target.value)}
+        error={fault?.fields.text}
+      />
+      <FormProblem fault={fault} />
+      <div className="flex justify-end">
+        <Button type="submit" variant="primary" busy={busy} disabled={text.trim() === ""}>
+          <Send aria-hidden className="size-4" />
+          Send message
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+const WORDS: Readonly<Record<Item["type"], string>> = {
+  "task.created": "New task",
+  "task.updated": "Task updated",
+  "task.deleted": "Task deleted",
+  "question.answered": "Answer",
+  message: "Message",
+};
+
+function Line({ item }: { item: Item }) {
+  const { task, question, text, from } = item;
+  return (
+    <>
+      <p className="flex items-center gap-2 text-faint text-sm">
+        <span className="min-w-0 flex-1">
+          <span className="font-medium text-soft">{WORDS[item.type]}</span>
+          {" from "}
+          {from.kind === "account" ? "you" : <bdi className="said">{from.label}</bdi>}
+          {", "}
+          <Ago at={item.created_at} />
+        </span>
+        <Badge tone={item.read_at === null ? "accent" : "plain"}>
+          {item.read_at === null ? "Unread by agent" : "Read by agent"}
+        </Badge>
+      </p>
+      {task && (
+        <p dir="auto" className="said mt-0.5">
+          {task.title}
+          {item.changes.length > 0 && (
+            <span className="text-faint text-sm">{` (${item.changes.join(", ")})`}</span>
+          )}
+        </p>
+      )}
+      {question && (
+        <p dir="auto" className="said mt-0.5 whitespace-pre-wrap">
+          <span className="line-clamp-2 text-soft">
+            <OneLine text={question.prompt} />
+          </span>
+          <span className="font-medium">{question.answer}</span>
+          {question.note !== undefined && (
+            <span className="block text-soft text-sm">{question.note}</span>
+          )}
+        </p>
+      )}
+      {text !== null && (
+        <p dir="auto" className="said mt-0.5 whitespace-pre-wrap">
+          {text}
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,108 @@
+/**
+ * Tells the person about new questions: by toasts, browser notifications, and the badge of the app.
+ */
+
+import { type CloseMessage, onWorkerMessage, type ShowMessage } from "../../messages.ts";
+import type { Question } from "../../state/api.ts";
+import { pushChannel } from "../../state/push-channel.ts";
+import { local } from "../../state/storage.ts";
+import type { Store } from "../../state/store.ts";
+import { ownWorker, readyWorker } from "../../state/worker.ts";
+import { isolated } from "../../ui/isolated.ts";
+import { toast } from "../../ui/toast.tsx";
+import { labelOf } from "../use-store.ts";
+import { announce } from "./announcer.tsx";
+
+const CHOICE = "notify";
+
+/** Matches the addresses at which the questions themselves are shown. */
+const QUESTIONS = /^(#\/?|#\/questions.*)?$/;
+
+export type NotificationState = "on" | "off" | "blocked" | "unsupported";
+
+/** Whether this browser shows notifications for new questions. */
+export function notificationState(): NotificationState {
+  if (!("Notification" in globalThis) || !navigator.serviceWorker) return "unsupported";
+  if (Notification.permission === "denied") return "blocked";
+  const chosen = local.get(CHOICE) === "on";
+  return chosen && Notification.permission === "granted" ? "on" : "off";
+}
+
+/** Turns notifications on, which asks for permission, or off. */
+export async function setNotifications(on: boolean): Promise<void> {
+  if (on && Notification.permission === "default") await Notification.requestPermission();
+  if (on && Notification.permission === "granted") local.set(CHOICE, "on");
+  else local.remove(CHOICE);
+}
+
+/** Watches for new questions; returns a function that stops it. */
+export function watchQuestions(store: Store): () => void {
+  const known = new Set<string>();
+  let shown_count = 0;
+
+  const stopChanges = store.onChange((kind, id) => {
+    if (kind !== "questions") return;
+    const question = store.all.questions.get(id);
+    if (question?.status !== "pending") {
+      if (known.has(id)) void close(id);
+      return;
+    }
+    if (known.has(id)) return;
+    known.add(id);
+    // Questions of the first load are not new.
+    if (store.knownAt() === null) return;
+    if (!document.hasFocus()) return void show(store, question).catch(() => null);
+    // Questions of a later load are in the counts; another page may have announced them already.
+    if (store.link() !== "live") return;
+    const who = isolated(labelOf(store.all.keys.get(question.key_id)));
+    if (QUESTIONS.test(location.hash)) announce(who);
+    else toast(`${who} has a question`);
+  });
+
+  const count = () => {
+    // A resting page has no current number; the page with the stream sets the badge.
+    if (store.link() === "resting") return;
+    const pending = store.pending().length;
+    if (pending === shown_count) return;
+    shown_count = pending;
+    const badge = pending > 0 ? navigator.setAppBadge?.(pending) : navigator.clearAppBadge?.();
+    badge?.catch(() => null);
+  };
+  for (const { id } of store.pending()) known.add(id);
+  count();
+  const stopCounts = store.subscribe(count);
+
+  const stopMessages = onWorkerMessage((message) => {
+    if (message.type === "open") location.hash = `/${message.route}`;
+  });
+
+  return () => {
+    stopChanges();
+    stopCounts();
+    stopMessages();
+    navigator.clearAppBadge?.().catch(() => null);
+  };
+}
+
+/**
+ * Shows a notification through the service worker: phones have no other way, all tabs share the
+ * tag, and only the worker knows whether another tab has the focus.
+ */
+async function show(store: Store, { id, key_id, prompt }: Question): Promise<void> {
+  if (notificationState() !== "on") return;
+  const worker = await readyWorker();
+  // Questions from the archive may turn out to be closed once the lists arrive.
+  if (store.all.questions.get(id)?.status !== "pending") return;
+  const title = labelOf(store.all.keys.get(key_id));
+  const message: ShowMessage = { type: "show", question_id: id, title, body: prompt };
+  worker.active?.postMessage(message);
+}
+
+async function close(id: string): Promise<void> {
+  if (!("Notification" in globalThis) || Notification.permission !== "granted") return;
+  // With push on, the push about the end replaces the notification, as every push must show one.
+  if (!document.hasFocus() && pushChannel() !== null) return;
+  const worker = await ownWorker();
+  const message: CloseMessage = { type: "close", question_id: id };
+  worker?.active?.postMessage(message);
+}

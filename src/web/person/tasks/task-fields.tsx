@@ -1,0 +1,81 @@
+/** Fields that the forms for new and existing tasks share. */
+
+import type { ReactNode } from "react";
+import type { Fault, Priority } from "../../state/api.ts";
+import { AreaField, SelectField, Switch, TextField } from "../../ui/field.tsx";
+import { PRIORITY_OPTIONS } from "../words.ts";
+
+export interface TaskText {
+  readonly title: string;
+  readonly description: string;
+  readonly priority: Priority;
+  readonly notify: boolean;
+}
+
+interface FieldsProps<T extends TaskText> {
+  readonly value: T;
+  readonly onChange: (next: T) => void;
+  /** Hints by field name, in place of the default ones. */
+  readonly hints?: Readonly<Record<string, ReactNode>>;
+}
+
+interface TextProps<T extends TaskText> extends FieldsProps<T> {
+  readonly fault: Fault | null;
+  /** True while the form is being sent: the text cannot be changed then. */
+  readonly busy?: boolean;
+}
+
+export function TaskTextFields<T extends TaskText>({
+  value,
+  onChange,
+  fault,
+  busy,
+  hints,
+}: TextProps<T>) {
+  return (
+    <>
+      <TextField
+        label="Title"
+        name="title"
+        required
+        readOnly={busy}
+        value={value.title}
+        onChange={({ target }) => onChange({ ...value, title: target.value })}
+        hint={hints?.title}
+        error={fault?.fields.title}
+      />
+      <AreaField
+        label="Description"
+        name="description"
+        readOnly={busy}
+        value={value.description}
+        onChange={({ target }) => onChange({ ...value, description: target.value })}
+        hint={hints?.description}
+        error={fault?.fields.description}
+      />
+    </>
+  );
+}
+
+export function PriorityField<T extends TaskText>({ value, onChange, hints }: FieldsProps<T>) {
+  return (
+    <SelectField
+      label="Priority"
+      hint={hints?.priority}
+      value={value.priority}
+      onChange={({ target }) => onChange({ ...value, priority: target.value as Priority })}
+      options={PRIORITY_OPTIONS}
+    />
+  );
+}
+
+export function NotifySwitch<T extends TaskText>({ value, onChange, hints }: FieldsProps<T>) {
+  return (
+    <Switch
+      label="Notify me"
+      hint={hints?.notify ?? "Get a notification when the agent changes this task."}
+      checked={value.notify}
+      onChange={({ target }) => onChange({ ...value, notify: target.checked })}
+    />
+  );
+}

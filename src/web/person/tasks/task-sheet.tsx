@@ -1,0 +1,231 @@
+/** The details of a task and its actions. */
+
+import { Check, Pencil, Play, RotateCcw, Trash2, Undo2 } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import type { Status, Task } from "../../state/api.ts";
+import { draftOf, editOf } from "../../state/drafts.ts";
+import { Ago } from "../../ui/ago.tsx";
+import { Part } from "../../ui/boundary.tsx";
+import { Button, ButtonLink } from "../../ui/button.tsx";
+import { Confirm, Sheet } from "../../ui/dialog.tsx";
+import { Badge, Facts, Problem, ProgressBar } from "../../ui/parts.tsx";
+import { Prose } from "../../ui/prose.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { useAction } from "../../ui/use-action.ts";
+import { TrialNote, useTrialEnd } from "../account/trial.tsx";
+import { Outcome } from "../questions/questions.tsx";
+import { isTaskOpen } from "../route.ts";
+import { labelOf, useKey, useSession, useStore, useTask } from "../use-store.ts";
+import { STATUS_NAMES } from "../words.ts";
+import { TaskForm } from "./task-form.tsx";
+import { PriorityBadge } from "./task-row.tsx";
+
+export function TaskSheet({ id, onClose }: { id: string | null; onClose: () => void }) {
+  const [editing, setEditing] = useState(false);
+  // Keep the content while the sheet slides out.
+  const [shown, setShown] = useState(id);
+  useEffect(() => {
+    if (id === null) return;
+    setShown(id);
+    setEditing(false);
+  }, [id]);
+  const task = useTask(shown ?? "");
+  // Keep the form open if the task is deleted elsewhere.
+  const last = useRef(task);
+  last.current = task ?? (last.current?.id === shown ? last.current : undefined);
+  const edited = editing ? last.current : undefined;
+  return (
+    <Sheet
+      open={id !== null}
+      onClose={onClose}
+      title={editing ? "Edit task" : <bdi dir="auto">{task?.title ?? "Task"}</bdi>}
+    >
+      {edited ? (
+        <TaskForm key={edited.id} task={edited} gone={!task} onDone={() => setEditing(false)} />
+      ) : task ? (
+        <Details
+          key={task.id}
+          task={task}
+          open={id === task.id}
+          onEdit={() => setEditing(true)}
+          onGone={onClose}
+        />
+      ) : (
+        <p className="text-soft">Task not found. It may have been deleted.</p>
+      )}
+    </Sheet>
+  );
+}
+
+interface DetailsProps {
+  readonly task: Task;
+  /** False while it slides out. */
+  readonly open: boolean;
+  readonly onEdit: () => void;
+  /** Called after the task was deleted here, if it is still open. */
+  readonly onGone: () => void;
+}
+
+function Details({ task, open, onEdit, onGone }: DetailsProps) {
+  const key = useKey(task.key_id);
+  const questions = useStore((store) => store.all.questions);
+  useStore((store) => store.versions.questions);
+  const about = [...questions.values()].filter(({ task_id }) => task_id === task.id);
+  return (
+    <div className="space-y-6">
+      <div className="flex flex-wrap gap-2">
+        <Badge tone={task.status === "done" ? "ok" : "accent"}>{STATUS_NAMES[task.status]}</Badge>
+        <PriorityBadge priority={task.priority} />
+        {!task.notify && <Badge>Muted</Badge>}
+      </div>
+      {task.status_note !== null && (
+        <Prose text={task.status_note} className="border-accent border-l-2 pl-3 text-base" />
+      )}
+      {task.progress !== null && (
+        <div>
+          <p className="mb-1.5 flex justify-between text-sm text-soft">
+            <span>Progress</span>
+            <span className="tabular-nums">{task.progress}%</span>
+          </p>
+          <ProgressBar value={task.progress} label="Progress" />
+        </div>
+      )}
+      {task.description.trim() !== "" && <Prose text={task.description} with_source />}
+      <Moves task={task} />
+      <Facts
+        facts={[
+          [
+            "Agent",
+            <a key="a" href={`#/agents/${task.key_id}`} className="text-accent hover:underline">
+              <bdi>{labelOf(key)}</bdi>
+            </a>,
+          ],
+          ["Created by", task.source === "agent" ? "Agent" : "You"],
+          ...(task.host === null ? [] : [["Host", <bdi key="h">{task.host}</bdi>] as const]),
+          ["Created", <Ago key="c" at={task.created_at} />],
+          ["Updated", <Ago key="u" at={task.updated_at} />],
+          ...(task.completed_at === null
+            ? []
+            : [["Finished", <Ago key="f" at={task.completed_at} />] as const]),
+          ["Seen by agent", task.seen_at ? <Ago key="s" at={task.seen_at} /> : "Not yet"],
+        ]}
+      />
+      {about.length > 0 && (
+        <section>
+          <h3 className="mb-2 font-semibold text-faint text-sm">Questions</h3>
+          <ul className="divide-y divide-line rounded-2xl border border-line">
+            {about.map((question) => (
+              <li key={question.id}>
+                <Part name="question">
+                  <Outcome question={question} />
+                </Part>
+                {question.status === "pending" && (
+                  <ButtonLink href={`#/questions/${question.id}`} className="mx-4 mb-4 sm:mx-5">
+                    Answer
+                  </ButtonLink>
+                )}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <div className="flex flex-wrap justify-between gap-3 border-line border-t pt-5">
+        <Button onClick={onEdit}>
+          <Pencil aria-hidden className="size-4" />
+          {draftOf(editOf(task.id)) === null ? "Edit" : "Resume editing"}
+        </Button>
+        <Remove task={task} open={open} onGone={onGone} />
+      </div>
+    </div>
+  );
+}
+
+/** The confirmation belongs to the sheet of one task, so that it never applies to another. */
+function Remove({ task, open, onGone }: Omit<DetailsProps, "onEdit">) {
+  const { api, store } = useSession();
+  const [asked, setAsked] = useState(false);
+  const in_trial = useTrialEnd() !== null;
+  const remove = async () => {
+    try {
+      await api.tasks.delete.mutate({ task_id: task.id });
+    } catch (error) {
+      // The event may have confirmed the deletion although the response was lost.
+      if (store.all.tasks.has(task.id)) throw error;
+    }
+    store.drop("tasks", task.id);
+    toast("Task deleted");
+    if (isTaskOpen(task.id)) onGone();
+  };
+  if (in_trial) return <TrialNote what="delete tasks" />;
+  return (
+    <>
+      <Button variant="warning" onClick={() => setAsked(true)}>
+        <Trash2 aria-hidden className="size-4" />
+        Delete
+      </Button>
+      <Confirm
+        open={asked && open}
+        onClose={() => setAsked(false)}
+        title={
+          <>
+            Delete <bdi dir="auto">{task.title}</bdi>?
+          </>
+        }
+        action="Delete task"
+        onConfirm={remove}
+      >
+        It's deleted for the agent too, and its pending questions are cancelled.
+      </Confirm>
+    </>
+  );
+}
+
+/** Actions for each status, the most likely first. */
+const MOVES: Readonly<Record<Status, readonly (readonly [Status, string, typeof Check])[]>> = {
+  todo: [
+    ["done", "Finish", Check],
+    ["in_progress", "Start", Play],
+    ["cancelled", "Cancel task", Undo2],
+  ],
+  in_progress: [
+    ["done", "Finish", Check],
+    ["cancelled", "Cancel task", Undo2],
+  ],
+  done: [["todo", "Reopen", RotateCcw]],
+  cancelled: [["todo", "Reopen", RotateCcw]],
+};
+
+function Moves({ task }: { task: Task }) {
+  const { api, store } = useSession();
+  const { busy, fault, run } = useAction();
+  const [pressed, setPressed] = useState<Status>();
+  const move = (status: Status) => {
+    setPressed(status);
+    return run(async () =>
+      store.put("tasks", await api.tasks.update.mutate({ task_id: task.id, status })),
+    );
+  };
+  return (
+    <div>
+      <div className="flex flex-wrap gap-3">
+        {MOVES[task.status].map(([status, name, Icon]) => (
+          <Button
+            key={status}
+            variant={status === "done" ? "primary" : "plain"}
+            busy={busy && status === pressed}
+            disabled={busy && status !== pressed}
+            onClick={() => void move(status)}
+          >
+            <Icon aria-hidden className="size-4" />
+            {name}
+          </Button>
+        ))}
+      </div>
+      {fault && (
+        <div className="mt-3">
+          <Problem>{fault.message}</Problem>
+        </div>
+      )}
+    </div>
+  );
+}
