@@ -1,5 +1,6 @@
 /** Bounds what is under way at once, for each owner and in all. Owners that wait take turns. */
 
+import { createFairQueue } from "../overload/fair-queue.ts";
 import { LOOK_UP } from "./limits.ts";
 import { LookUpError } from "./name-servers.ts";
 
@@ -12,8 +13,7 @@ interface SharesOptions {
 export function createShares({ per_owner, in_all }: SharesOptions) {
   const used = new Map<string, number>();
   let in_use = 0;
-  /** What waits, by owner, in the order of their turns. */
-  const waiting = new Map<string, (() => void)[]>();
+  const waiting = createFairQueue<() => void>();
 
   const admits = (owner: string) => in_use < in_all && (used.get(owner) ?? 0) < per_owner;
 
@@ -24,22 +24,6 @@ export function createShares({ per_owner, in_all }: SharesOptions) {
     else used.delete(owner);
   };
 
-  const wakeNext = () => {
-    for (const [owner, entries] of waiting) {
-      if (!admits(owner)) continue;
-      const begin = entries.shift()!;
-      waiting.delete(owner);
-      if (entries.length > 0) waiting.set(owner, entries);
-      return begin();
-    }
-  };
-
-  const leave = (owner: string, entry: () => void) => {
-    const others = waiting.get(owner)?.filter((one) => one !== entry) ?? [];
-    if (others.length > 0) waiting.set(owner, others);
-    else waiting.delete(owner);
-  };
-
   const holdOne = (owner: string) => {
     add(owner, 1);
     let held = true;
@@ -47,7 +31,7 @@ export function createShares({ per_owner, in_all }: SharesOptions) {
       if (!held) return;
       held = false;
       add(owner, -1);
-      wakeNext();
+      waiting.take(admits)?.();
     };
   };
 
@@ -59,13 +43,12 @@ export function createShares({ per_owner, in_all }: SharesOptions) {
     async take(owner: string, signal: AbortSignal): Promise<() => void> {
       signal.throwIfAborted();
       if (admits(owner)) return holdOne(owner);
-      const line = waiting.get(owner) ?? [];
-      if (line.length >= LOOK_UP.waiting) throw new LookUpError("DNS_ETIMEOUT");
+      if (waiting.sizeOf(owner) >= LOOK_UP.waiting) throw new LookUpError("DNS_ETIMEOUT");
       const turn = Promise.withResolvers<() => void>();
       const begin = () => turn.resolve(holdOne(owner));
-      waiting.set(owner, [...line, begin]);
+      waiting.add(owner, begin);
       const stop = () => {
-        leave(owner, begin);
+        waiting.remove(owner, begin);
         turn.reject(signal.reason);
       };
       signal.addEventListener("abort", stop, { once: true });

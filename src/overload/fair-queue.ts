@@ -7,6 +7,7 @@ export function createFairQueue<T>() {
 
   return {
     size: (): number => size,
+    sizeOf: (owner: string): number => waiting.get(owner)?.length ?? 0,
 
     add(owner: string, entry: T): void {
       size++;
@@ -15,9 +16,10 @@ export function createFairQueue<T>() {
       else waiting.set(owner, [entry]);
     },
 
-    /** Removes the oldest entry of the owner whose turn it is; the owner goes to the end. */
-    take(): T | undefined {
+    /** Removes the oldest entry of the first owner that `mayTake` admits; the owner goes to the end. */
+    take(mayTake: (owner: string) => boolean = () => true): T | undefined {
       for (const [owner, entries] of waiting) {
+        if (!mayTake(owner)) continue;
         const entry = entries.shift();
         size--;
         waiting.delete(owner);
@@ -25,6 +27,16 @@ export function createFairQueue<T>() {
         return entry;
       }
       return undefined;
+    },
+
+    /** Drops an entry, if it still waits. */
+    remove(owner: string, entry: T): void {
+      const entries = waiting.get(owner) ?? [];
+      const index = entries.indexOf(entry);
+      if (index < 0) return;
+      size--;
+      entries.splice(index, 1);
+      if (entries.length === 0) waiting.delete(owner);
     },
 
     /** Drops the entries for which `isKept` is false. */

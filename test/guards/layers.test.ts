@@ -18,7 +18,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   permission: ["model", "overload", "leaf"],
   db: ["model", "observability", "overload", "leaf"],
   events: ["model", "leaf"],
-  outbound: ["leaf"],
+  outbound: ["overload", "leaf"],
   oauth: ["outbound", "leaf"],
   notify: ["model", "db", "outbound", "observability", "overload", "leaf"],
   auth: ["model", "db", "leaf"],
