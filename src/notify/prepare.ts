@@ -1,6 +1,7 @@
 /** Decides by the current state what to do with a claimed delivery: send it, move it or drop it. Pure. */
 
 import type { ClaimedDelivery } from "../../db/notify/queue.ts";
+import type { QuietHours } from "../model/channel.ts";
 import type { DeliveryRecord } from "../model/notification.ts";
 import type { Question } from "../model/question.ts";
 import type { Task } from "../model/task.ts";
@@ -16,7 +17,6 @@ import {
   composeTask,
 } from "./compose.ts";
 import type { Activity, Alert, Notification } from "./notification.ts";
-import { isQuiet } from "./quiet-hours.ts";
 import { isImportant } from "./wanted.ts";
 
 type Preparation =
@@ -91,6 +91,30 @@ export function prepareDelivery(
 
 const isAlert = (notification: Notification): notification is Alert =>
   notification.kind === "question" || notification.kind === "task";
+
+/** Formats that are cached: making one takes longer than everything else here. */
+const KEPT = 100;
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatOf(time_zone: string): Intl.DateTimeFormat {
+  const kept = formats.get(time_zone);
+  if (kept) return kept;
+  const options = { timeZone: time_zone, hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+  const format = new Intl.DateTimeFormat("en", options as Intl.DateTimeFormatOptions);
+  if (formats.size >= KEPT) formats.delete(formats.keys().next().value!);
+  formats.set(time_zone, format);
+  return format;
+}
+
+/**
+ * Whether it is quiet by the wall clock of the person's time zone (§19.1.3): from `from` to just before `to`,
+ * across midnight if `from` is later. An hour that the clocks repeat counts twice, and one that they skip does
+ * not count. `now`: epoch seconds.
+ */
+export function isQuiet({ from, to, time_zone }: QuietHours, now: number): boolean {
+  const time = formatOf(time_zone).format(now * 1000);
+  return from < to ? from <= time && time < to : from <= time || time < to;
+}
 
 /** Whether the channel's settings want the notification now. What clears or replaces an alert always passes. */
 function isWantedByChannel(

@@ -1,7 +1,7 @@
 /** Quiet hours by the wall clock, also on the days on which clocks are set (docs/interface.md 19.1.3). */
 
 import { expect, test } from "bun:test";
-import { isQuiet } from "../../src/notify/quiet-hours.ts";
+import { isQuiet } from "../../src/notify/prepare.ts";
 
 const at = (utc: string) => Date.parse(`${utc}:00Z`) / 1000;
 

@@ -139,12 +139,9 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
 
   /** The statements that end an attempt as the verdict asks. */
   const ending = (claimed: ClaimedMessage, verdict: WebhookVerdict): Statement[] => {
-    if (verdict.do !== "finish") {
-      const { channel, message } = claimed;
-      const { code } = verdict;
-      const { attempts } = message;
-      log.info("webhook not delivered", { channel_id: channel.id, code, attempts });
-    }
+    const { code } = verdict;
+    const failed = { channel_id: claimed.channel.id, code, attempts: claimed.message.attempts };
+    if (verdict.do !== "finish") log.info("webhook not delivered", failed);
     return endAttempt(claimed, verdict, { now: clock.now(), jitter: ids.jitter() });
   };
 
