@@ -26,7 +26,10 @@ const account = (await services.callerOf(person.token)) as AccountCaller;
 async function newAsker() {
   const { key, secret, send } = await createAgent(app.url, person);
   const caller = (await services.callerOf(secret)) as KeyCaller;
-  return { key_id: key.id, caller, question: await ask(send), send };
+  const question = await ask(send);
+  // Events of before would wake the waits.
+  await services.caughtUp();
+  return { key_id: key.id, caller, question };
 }
 
 const waitFor = (caller: KeyCaller | AccountCaller, id: string) =>

@@ -110,6 +110,8 @@ export async function openServices(url: string) {
     questions: createQuestions({ ...deps, keys }),
     inbox: createInbox({ ...deps, keys, tasks }),
     waits: deps.waits,
+    /** Resolves once every event committed so far has been delivered here. */
+    caughtUp: feed.caughtUp,
     store: real,
     /** Round trips of reads so far. */
     roundTrips: () => round_trips,
