@@ -13,7 +13,7 @@ export const accounts = router({
       openapi: route("POST /v1/accounts", "createAccount", {
         summary: "Create an account",
         description:
-          "The token is returned here and never again. A client that sends the token itself cannot lose the account; sent again with it, the request gives the same account and makes nothing.",
+          "Only this response has the token. A client that makes the token itself cannot lose the account: the same request again returns the same account.",
       }),
       status: 201,
       body_optional: true,
@@ -29,14 +29,14 @@ export const accounts = router({
           }),
           start_code: z.string().exactOptional().meta({
             description:
-              "The code in the address that Relay prints at its start. Needed for the first account while the server creates no other; ignored otherwise",
+              "The code in the address that Relay prints at its start. Required for the first account on a server that creates only one; ignored otherwise",
           }),
           label: Label.exactOptional().meta({
             description: "Name of the device for the person, such as `Firefox on Linux`",
           }),
           token: AccountToken.exactOptional().meta({
             description:
-              "The token, from 256 random bits of the client's own; the server makes one when it is absent. Keep it before you send it: should the answer be lost, the request may be sent again with it",
+              "A token that the client makes from 256 random bits; if absent, the server makes one. Store it before you send it: if the response is lost, send the request again with it",
           }),
         })
         .meta({ id: "AccountCreate" }),
@@ -59,7 +59,7 @@ export const accounts = router({
     .meta({
       openapi: route("PATCH /v1/account", "updateAccount", {
         summary: "Change the settings",
-        description: "Changes the settings that the body names.",
+        description: "Changes the settings in the body.",
       }),
     })
     .input(AccountPatch)
@@ -71,7 +71,7 @@ export const accounts = router({
       openapi: route("POST /v1/account/token", "replaceToken", {
         summary: "Get a new token; the old one ends at once",
         description:
-          "The token is returned here and never again. A client that sends the new token itself cannot lose it; sent again with the new one, the request changes nothing.",
+          "Only this response has the token. A client that makes the new token itself cannot lose it: sent again with the new token, the request changes nothing.",
       }),
     })
     .input(TokenInput)
@@ -81,9 +81,9 @@ export const accounts = router({
   delete: account
     .meta({
       openapi: route("DELETE /v1/account", "deleteAccount", {
-        summary: "Delete the account and all that is its own",
+        summary: "Delete the account and all its data",
         description:
-          "Its devices, keys, tasks, questions, inboxes and logs go with it. Every credential of the account is refused as soon as the response is sent.",
+          "Deletes its devices, keys, tasks, questions, inboxes and logs too. Every credential of the account is refused as soon as the response is sent.",
       }),
       status: 204,
     })

@@ -47,13 +47,11 @@ const admin = t.procedure.use(async ({ ctx, next }) => {
   }
 });
 
-const nothing = z.strictObject({}).optional();
+/** A query of figures, without fields. */
+const figures = admin.input(z.strictObject({}).optional());
 
 export const adminRouter = t.router({
-  overview: admin
-    .input(nothing)
-    .output(Overview)
-    .query(({ ctx }) => ctx.admin.overview()),
+  overview: figures.output(Overview).query(({ ctx }) => ctx.admin.overview()),
 
   /** Newest first. */
   accounts: admin
@@ -67,35 +65,12 @@ export const adminRouter = t.router({
     .output(Pairing)
     .mutation(({ ctx, input }) => ctx.pairings.createByAdmin(input.account_id, ctx.linkBase())),
 
-  process: admin
-    .input(nothing)
-    .output(ProcessFigures)
-    .query(({ ctx }) => ctx.admin.process()),
-
-  series: admin
-    .input(nothing)
-    .output(SeriesFigures)
-    .query(({ ctx }) => ctx.admin.series()),
-
-  store: admin
-    .input(nothing)
-    .output(StoreFigures)
-    .query(({ ctx }) => ctx.admin.store()),
-
-  outbox: admin
-    .input(nothing)
-    .output(OutboxFigures)
-    .query(({ ctx }) => ctx.admin.outbox()),
-
-  pushes: admin
-    .input(nothing)
-    .output(PushFigures)
-    .query(({ ctx }) => ctx.admin.pushes()),
-
-  jobs: admin
-    .input(nothing)
-    .output(JobList)
-    .query(({ ctx }) => ctx.admin.jobs()),
+  process: figures.output(ProcessFigures).query(({ ctx }) => ctx.admin.process()),
+  series: figures.output(SeriesFigures).query(({ ctx }) => ctx.admin.series()),
+  store: figures.output(StoreFigures).query(({ ctx }) => ctx.admin.store()),
+  outbox: figures.output(OutboxFigures).query(({ ctx }) => ctx.admin.outbox()),
+  pushes: figures.output(PushFigures).query(({ ctx }) => ctx.admin.pushes()),
+  jobs: figures.output(JobList).query(({ ctx }) => ctx.admin.jobs()),
 });
 
 /** For the admin page: `createTRPCClient<AdminRouter>` at `/admin/trpc`. */

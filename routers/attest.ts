@@ -12,7 +12,7 @@ export const attest = router({
       openapi: route("POST /v1/attest/challenge", "createAttestationChallenge", {
         summary: "Get a challenge for app attestation",
         description:
-          "Good for one `POST /v1/accounts`, within five minutes. As `clientDataHash`, give the device the SHA-256 digest of the challenge's text (UTF-8), just as it stands here.",
+          "Valid for one `POST /v1/accounts`, within five minutes. Give the device the SHA-256 digest of the challenge's text (UTF-8), exactly as returned, as `clientDataHash`.",
       }),
       body_optional: true,
       limit: "challenges",

@@ -25,7 +25,7 @@ export const channels = router({
       openapi: route("POST /v1/channels", "createChannel", {
         summary: "Create a notification channel",
         description:
-          "The secret of a webhook is returned here and never again. A signed test is sent, and nothing else before one was answered with a 2xx status. A subscription that is there already moves to the new channel.",
+          "Only this response has the secret of a webhook. A signed test is sent, and nothing else until a test gets a 2xx status. An existing subscription moves to the new channel.",
       }),
       status: 201,
       rules: channelRule,
@@ -68,7 +68,7 @@ export const channels = router({
     .meta({
       openapi: route("PATCH /v1/channels/{channel_id}", "updateChannel", {
         summary: "Change a notification channel",
-        description: "Changes the fields that the body names. The next attempt goes by them.",
+        description: "Changes the fields in the body, from the next attempt on.",
       }),
       errors: ["not_found"],
     })
@@ -82,7 +82,7 @@ export const channels = router({
     .meta({
       openapi: route("DELETE /v1/channels/{channel_id}", "deleteChannel", {
         summary: "Delete a notification channel",
-        description: "What waits for it is not sent.",
+        description: "Queued notifications are not sent.",
       }),
       status: 204,
       errors: ["not_found"],
@@ -95,7 +95,7 @@ export const channels = router({
     .meta({
       openapi: route("POST /v1/channels/{channel_id}/test", "sendChannelTest", {
         summary: "Send a test through a channel and wait for its outcome",
-        description: "Waits for 10 seconds at most. Each channel has 6 tests an hour.",
+        description: "Waits up to 10 seconds. Each channel has 6 tests an hour.",
       }),
       body_optional: true,
       may_be_slow: true,

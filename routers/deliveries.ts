@@ -13,7 +13,7 @@ export const deliveries = router({
       openapi: route("GET /v1/questions/{question_id}/deliveries", "listDeliveries", {
         summary: "See how far a question got",
         description:
-          "One delivery for each device and channel that the question was planned for, and one for all open pages. An API key gets `reach` alone.",
+          "One delivery for each device and channel that the question was planned for, and one for all open pages. An API key gets only `reach`.",
       }),
       errors: ["not_found"],
     })

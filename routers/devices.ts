@@ -24,7 +24,7 @@ export const devices = router({
       openapi: route("PUT /v1/devices/{device_id}", "registerDevice", {
         summary: "Create or replace a device",
         description:
-          "Send all tokens the device has: one that is missing becomes null. A push token that another registration holds moves here.",
+          "Send all tokens of the device: a missing one becomes null. A push token of another registration moves here.",
       }),
     })
     .input(DeviceInput.extend({ device_id: DeviceId }).meta({ id: "DeviceRegistration" }))
@@ -37,7 +37,7 @@ export const devices = router({
     .meta({
       openapi: route("DELETE /v1/devices/{device_id}", "deleteDevice", {
         summary: "Remove a device",
-        description: "Its live activities and queued pushes go with it.",
+        description: "Removes its live activities and queued pushes too.",
       }),
       status: 204,
       errors: ["not_found"],

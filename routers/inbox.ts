@@ -41,7 +41,7 @@ export const inbox = router({
       openapi: route("GET /v1/inbox", "readInbox", {
         summary: "Read the unread items, oldest first, and wait for the first if you like",
         description:
-          "Send `peek=true` and, as `ack`, the id of the last item you handled: then no item is lost when a response is, and an item can come twice but never zero times. Without `peek` the items become read at once. A response ends after `limit` items or about 1 MiB; the other items stay unread.",
+          "Send `peek=true` and, as `ack`, the id of the last item you handled: then a lost response loses no item, though an item can come twice. Without `peek` the items become read at once. A response ends after `limit` items or about 1 MiB; the other items stay unread.",
       }),
       errors: ["too_many_waits"],
       consumes: true,

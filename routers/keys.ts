@@ -28,7 +28,7 @@ export const keys = router({
     .meta({
       openapi: route("POST /v1/keys", "createKey", {
         summary: "Create a key for an agent",
-        description: "The secret is returned here and never again.",
+        description: "Only this response has the secret.",
       }),
       status: 201,
       errors: ["too_many_keys"],
@@ -56,7 +56,7 @@ export const keys = router({
       openapi: route("POST /v1/keys/{key_id}/secret", "replaceKeySecret", {
         summary: "Replace the secret of a key; the old one ends at once",
         description:
-          "The new secret is returned here and never again. Access that was granted by OAuth stays.",
+          "Only this response has the new secret. Access that was granted by OAuth stays.",
       }),
       errors: ["not_found"],
     })
@@ -68,7 +68,7 @@ export const keys = router({
     .meta({
       openapi: route("GET /v1/keys/{key_id}/grants", "listGrants", {
         summary: "List the access to a key that was granted by OAuth, newest first",
-        description: "At most 20. The secret of the key is not among them.",
+        description: "At most 20. The secret of the key is not one of them.",
       }),
       errors: ["not_found"],
     })
@@ -98,7 +98,7 @@ export const keys = router({
       openapi: route("PUT /v1/keys/{key_id}/webhook", "registerKeyWebhook", {
         summary: "Have the inbox items of a key posted to a URL",
         description:
-          "Each item is posted with a signature, and becomes read by a 2xx status. A test comes first. The secret is returned here and never again; another PUT replaces URL and secret.",
+          "Each item is posted with a signature, and becomes read when a 2xx status comes back. A test is posted first. Only this response has the secret; another PUT replaces URL and secret.",
       }),
       errors: ["not_found"],
     })
@@ -119,7 +119,7 @@ export const keys = router({
     .meta({
       openapi: route("GET /v1/keys/{key_id}/webhook", "getKeyWebhook", {
         summary: "Read the state of the webhook of a key",
-        description: "Neither the URL nor the secret is part of it.",
+        description: "The response has neither the URL nor the secret.",
       }),
       errors: ["not_found"],
     })
@@ -131,7 +131,7 @@ export const keys = router({
     .meta({
       openapi: route("DELETE /v1/keys/{key_id}/webhook", "removeKeyWebhook", {
         summary: "Remove the webhook of a key",
-        description: "What it was not sent stays in the inbox, unread.",
+        description: "Items that were not posted stay unread in the inbox.",
       }),
       status: 204,
       errors: ["not_found"],
@@ -169,7 +169,7 @@ export const keys = router({
       openapi: route("DELETE /v1/keys/{key_id}", "deleteKey", {
         summary: "Delete a key, its tasks and its questions",
         description:
-          "Its inbox and request log go too. The key is refused as soon as the response is sent.",
+          "Deletes its inbox and request log too. The key is refused as soon as the response is sent.",
       }),
       status: 204,
       errors: ["not_found"],

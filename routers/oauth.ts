@@ -50,8 +50,7 @@ export const oauth = router({
     .meta({
       openapi: route("POST /v1/oauth/approve", "approveAuthorization", {
         summary: "Give a client access to a key",
-        description:
-          "To a key that is there, or to a new one with this label or the client's name.",
+        description: "To an existing key, or to a new one with this label or the client's name.",
       }),
       rules: oneKey,
       errors: ["not_found", "too_many_keys"],

@@ -14,7 +14,7 @@ export const pairings = router({
       openapi: route("POST /v1/pairings", "createPairing", {
         summary: "Make a code by which another device signs in",
         description:
-          "Valid once and for 5 minutes, to type or as a link for a QR code. Of more than 5 open codes of an account, the oldest ends. A sign-in that was itself added less than 10 minutes ago gets `403`.",
+          "Valid once, for 5 minutes, to type or as a link for a QR code. An account has at most 5 open codes: a new one ends the oldest. A sign-in that was itself added less than 10 minutes ago gets `403`.",
       }),
       status: 201,
     })
@@ -27,7 +27,7 @@ export const pairings = router({
       openapi: route("POST /v1/pairings/lookup", "readPairing", {
         summary: "See what a code leads to",
         description:
-          "For the person to judge before the code is used. Changes nothing; a code that cannot be used is `404`.",
+          "For the person to check before the code is used. Changes nothing; `404` for a code that cannot be used.",
       }),
       limit: "pairings",
       errors: ["not_found"],
@@ -41,7 +41,7 @@ export const pairings = router({
       openapi: route("POST /v1/pairings/claim", "claimPairing", {
         summary: "Sign in with a code",
         description:
-          "Adds a sign-in to the account of the code, with a token that the client made. Keep the token before you send it: sent again with the same code and token, the request gets the same response.",
+          "Adds a sign-in to the account of the code, with a token that the client makes. Store the token before you send it: sent again with the same code and token, the request gets the same response.",
       }),
       status: 201,
       limit: "pairings",
@@ -55,7 +55,8 @@ export const pairings = router({
             description: "Name of the device for the person, such as `Safari on iPhone`",
           }),
           token: AccountToken.meta({
-            description: "The token of the new sign-in, from 256 random bits of the client's own",
+            description:
+              "The token of the new sign-in, which the client makes from 256 random bits",
           }),
         })
         .meta({ id: "PairingClaim" }),

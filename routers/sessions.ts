@@ -39,7 +39,7 @@ export const sessions = router({
       openapi: route("POST /v1/sessions/{session_id}/confirm", "confirmSession", {
         summary: "Confirm a sign-in that was added by a code",
         description:
-          "Ends the first 10 minutes in which it has fewer rights. Any sign-in of the account may do so that has all rights itself; `403` otherwise. Sent again, it changes nothing.",
+          "Ends the first 10 minutes in which it has fewer rights. Any sign-in of the account with full rights may do so; `403` otherwise. Sent again, it changes nothing.",
       }),
       body_optional: true,
       errors: ["not_found"],
@@ -66,7 +66,7 @@ export const sessions = router({
           .boolean()
           .meta({
             description:
-              "True: also when it is the only one, after which only the administrator can open the account",
+              "True: end it even if it is the only one; then only the administrator can open the account again",
           })
           .optional(),
       }),

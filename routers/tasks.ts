@@ -75,7 +75,8 @@ export const tasks = router({
     .input(
       TaskInput.extend({
         key_id: Id.exactOptional().meta({
-          description: "The key to create it for: required of an account, refused from a key",
+          description:
+            "The key that gets the task: required for an account, not permitted for a key",
         }),
       }).meta({ id: "TaskCreate" }),
     )

@@ -28,7 +28,7 @@ export const TokenInput = z
   .strictObject({
     token: AccountToken.exactOptional().meta({
       description:
-        "The new token, from 256 random bits of the client's own; the server makes one when it is absent. Keep it before you send it: should the answer be lost, one of the two tokens is good, and the request may be sent again with it",
+        "A new token that the client makes from 256 random bits; if absent, the server makes one. Store it before you send it: if the response is lost, one of the two tokens is valid, and the request can be sent again with it",
     }),
   })
   .meta({ id: "TokenReplacement" });

@@ -12,11 +12,11 @@ export const Authorization = z
       .nullable()
       .meta({ description: "What the client calls itself, unverified; null if it gave no name" }),
     client_host: z.string().nullable().meta({
-      description: "Host of the web site that access leads to; null for a program on this computer",
+      description: "Host of the web site that gets access; null for a program on this computer",
     }),
     document_host: z.string().nullable().meta({
       description:
-        "Host that the client is described at, which it therefore belongs to; null if none",
+        "Host of the document that describes the client, to which it therefore belongs; null if none",
     }),
     suggested_key_id: z.string().nullable().meta({
       description: "A key that a client of this name used before; null if there is none",
@@ -42,7 +42,7 @@ export const Grant = z
       description: "What the client calls itself, unverified; null if it gave no name",
     }),
     client_host: z.string().nullable().meta({
-      description: "Host of the web site that it was given to; null for a program on a computer",
+      description: "Host of the web site that got access; null for a program on a computer",
     }),
     created_at: Timestamp,
     last_used_at: Timestamp.nullable(),
@@ -56,7 +56,7 @@ export const Approved = z
   .object({
     key: Key,
     redirect_to: z.string().nullable().meta({
-      description: "Where this browser goes on; null when the other device does",
+      description: "Where this browser is to go; null if the other device goes on",
     }),
   })
   .meta({ id: "AuthorizationApproved" });
@@ -77,7 +77,7 @@ export const Approval = z
       .string()
       .nullable()
       .meta({ description: "Why there is no `url`, for people; null with one" }),
-    secret: z.string().meta({ description: "What the wait is made with" }),
+    secret: z.string().meta({ description: "The credential of the wait" }),
     expires_at: Timestamp,
   })
   .meta({ id: "Approval" });

@@ -119,10 +119,10 @@ export const ChannelInput = z
       .string()
       .regex(/^[!-~]{1,200}$/, "must be an access token of at most 200 characters")
       .exactOptional()
-      .meta({ maxLength: 200, description: "Access token of the topic, for `ntfy` alone" }),
+      .meta({ maxLength: 200, description: "Access token of the topic, for `ntfy` only" }),
     buttons: z.boolean().exactOptional().meta({
       description:
-        "For `ntfy` alone: whether whoever reads the topic can answer by buttons; by default, with a `token`",
+        "For `ntfy` only: whether readers of the topic can answer by buttons; true by default with a `token`",
     }),
   })
   .meta({ id: "ChannelCreate" });

@@ -106,7 +106,7 @@ export const QuestionInput = z.strictObject({
     .refine(allDiffer, "must all be different")
     .nullable()
     .exactOptional()
-    .meta({ description: "For `choice` alone: 2 to 4 different labels" }),
+    .meta({ description: "For `choice` only: 2 to 4 different labels" }),
   task_id: Id.nullable().exactOptional(),
   expires_in: integer(LIMITS.expires_in_min, LIMITS.expires_in_max)
     .exactOptional()
@@ -116,14 +116,14 @@ export const QuestionInput = z.strictObject({
     .meta({ description: "Markdown: what the person needs to decide, such as a diff or a plan" }),
   url: Link.exactOptional().meta({ description: "A link for the person, `https` or `http`" }),
   allow_other: z.boolean().exactOptional().meta({
-    description: "For `confirm` and `choice`: true lets the person answer in other words too",
+    description: "For `confirm` and `choice`: true lets the person answer in their own words too",
   }),
   fallback: text({ max: LIMITS.text_answer }).exactOptional().meta({
-    description: "The answer that the agent will go by if nobody answers; the person sees it",
+    description: "The answer that the agent will follow if nobody answers; the person sees it",
   }),
   request_id: text({ max: LIMITS.request_id, blank: true, min: 1 }).exactOptional().meta({
     description:
-      "A name of this request: sent again with the same content within 24 hours, it gives the question that it made",
+      "Identifies this request: sent again with the same content within 24 hours, it returns the same question",
   }),
 });
 export type QuestionInput = z.infer<typeof QuestionInput>;

@@ -10,23 +10,23 @@ export const UNNAMED = "Unnamed device";
 const SessionMaker = z.enum(CREDENTIAL_MAKERS).meta({
   id: "SessionMaker",
   description:
-    "How it came about: with the account itself, by a code of another sign-in, or by a code of the administrator",
+    "How it was created: with the account, by a code of another sign-in, or by a code of the administrator",
 });
 
 export const Session = z
   .object({
     id: z.string(),
     label: z.string(),
-    current: z.boolean().meta({ description: "Whether it is the one that asks" }),
+    current: z.boolean().meta({ description: "Whether it is the sign-in that asks" }),
     made_by: SessionMaker,
     created_at: Timestamp,
     last_used_at: Timestamp.nullable(),
     trial_ends_at: Timestamp.nullable().meta({
       description:
-        "Until when it has fewer rights, unless it is the only one; null for one that was made with the account or that another sign-in confirmed",
+        "Until then it has fewer rights, unless it is the only one; null for one created with the account or confirmed by another sign-in",
     }),
     address: z.string().nullable().meta({
-      description: "Address that the pairing code was used from; null if it was not made by a code",
+      description: "Address from which the pairing code was used; null without a code",
     }),
   })
   .meta({ id: "Session" });
