@@ -29,7 +29,7 @@ import {
   type WebhookTransportDeps,
 } from "./channel-transports.ts";
 import { untilDecided } from "./commit.ts";
-import type { ServiceDeps } from "./deps.ts";
+import { readOwn, type ServiceDeps } from "./deps.ts";
 import { type AdmitAddressUse, createUseLimit } from "./use-limits.ts";
 
 export type Channels = ReturnType<typeof createChannels>;
@@ -68,12 +68,8 @@ export function createChannels(deps: ChannelsDeps) {
     ),
   } as Readonly<Record<Channel["type"], ChannelTransport>>;
 
-  const find = async (caller: AccountCaller, id: string): Promise<Row> => {
-    const [row] = await store.read(channelById({ id, account_id: caller.account_id }));
-    if (row) return row;
-    await assertLive(caller);
-    return failNotFound("channel_id");
-  };
+  const find = (caller: AccountCaller, id: string): Promise<Row> =>
+    readOwn(deps, caller, channelById({ id, account_id: caller.account_id }), "channel_id");
 
   /** Throws `403 forbidden` in the caller's trial, unless the channel belongs to the sign-in. */
   const assertMayChange = async (caller: AccountCaller, row: Row): Promise<void> => {

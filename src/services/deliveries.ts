@@ -16,7 +16,7 @@ import { failFields, failNotFound } from "../errors.ts";
 import type { AccountCaller, Caller } from "../model/caller.ts";
 import { type Delivery, type Reach, type ReceiptEvent, reachOf } from "../model/delivery.ts";
 import type { Question } from "../model/question.ts";
-import type { ServiceDeps } from "./deps.ts";
+import { readOwn, type ServiceDeps } from "./deps.ts";
 import { failInTrial, trialSince } from "./trial.ts";
 
 /** Seconds that a tool's result waits for the deliveries of its question. */
@@ -72,14 +72,15 @@ export function createDeliveries(deps: DeliveriesDeps) {
   return {
     /** A key gets no deliveries: it is not told which devices the person has (§5.7.7). */
     async list(caller: Caller, question_id: string) {
-      const [row] = await store.read(questionById(caller, question_id));
-      if (!row) {
-        await assertLive(caller);
-        return failNotFound("question_id");
-      }
+      const { question } = await readOwn(
+        deps,
+        caller,
+        questionById(caller, question_id),
+        "question_id",
+      );
       const [rows, reach] = await Promise.all([
         caller.kind === "account" ? store.read(deliveriesOfQuestion({ question_id })) : [],
-        readReach(caller, row.question),
+        readReach(caller, question),
       ]);
       return { deliveries: rows.map(deliveryOf), reach };
     },

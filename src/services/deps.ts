@@ -1,7 +1,8 @@
 /** The dependencies of the services, passed in by the composition root. */
 
-import type { Store } from "../../db/store.ts";
+import type { Statement, Store } from "../../db/store.ts";
 import type { Clock } from "../clock.ts";
+import { failNotFound } from "../errors.ts";
 import type { Waiters } from "../events/waiters.ts";
 import type { Ids } from "../ids.ts";
 import type { AccountCaller, Caller } from "../model/caller.ts";
@@ -36,4 +37,20 @@ export interface ServiceDeps {
     /** What notifications say: `PUSH_CONTENT`. */
     readonly push_content: "full" | "generic";
   };
+}
+
+/**
+ * Reads one row in the scope of the caller. If there is none, throws `404 not_found` for the parameter `name`, or
+ * `401 unauthorized` if the credential has ended.
+ */
+export async function readOwn<Row>(
+  { store, assertLive }: Pick<ServiceDeps, "store" | "assertLive">,
+  caller: Caller,
+  statement: Statement<Row>,
+  name: string,
+): Promise<Row> {
+  const [row] = await store.read(statement);
+  if (row) return row;
+  await assertLive(caller);
+  return failNotFound(name);
 }

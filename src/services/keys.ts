@@ -20,18 +20,14 @@ import type { AccountCaller, Caller, KeyCaller } from "../model/caller.ts";
 import { type ClientInfo, isSameClient } from "../model/client.ts";
 import type { Key, KeyWebhook } from "../model/key.ts";
 import { type Change, eventOf, untilDecided } from "./commit.ts";
-import type { ServiceDeps } from "./deps.ts";
+import { readOwn, type ServiceDeps } from "./deps.ts";
 
 export type Keys = ReturnType<typeof createKeys>;
 
 export function createKeys(deps: ServiceDeps) {
   const { store, commit, clock, ids, assertLive, assertPastTrial, notificationPlans } = deps;
-  const find = async (caller: Caller, id: string): Promise<KeyRow> => {
-    const [row] = await store.read(keyById({ id, account_id: caller.account_id }));
-    if (row) return row;
-    await assertLive(caller);
-    return failNotFound("key_id");
-  };
+  const find = (caller: Caller, id: string): Promise<KeyRow> =>
+    readOwn(deps, caller, keyById({ id, account_id: caller.account_id }), "key_id");
 
   /**
    * Commits a changed key, with `key.updated` (§7.2). False if the key, or what else guards the first of its

@@ -8,7 +8,6 @@ import {
   questionById,
 } from "../../db/questions.ts";
 import type { Statement } from "../../db/store.ts";
-import { failNotFound } from "../errors.ts";
 import type { WaitSlot } from "../events/waiters.ts";
 import { type Caller, callerId } from "../model/caller.ts";
 import {
@@ -19,7 +18,7 @@ import {
   withActionText,
 } from "../model/question.ts";
 import { eventOf, untilDecided } from "./commit.ts";
-import type { ServiceDeps } from "./deps.ts";
+import { readOwn, type ServiceDeps } from "./deps.ts";
 import { createInboxWriter } from "./inbox-writer.ts";
 
 export type QuestionRevision = RowRevision & { readonly table: "questions" };
@@ -34,16 +33,12 @@ interface HoldOptions {
 }
 
 export function createQuestionRows(deps: ServiceDeps) {
-  const { store, commit, waits, agreedNow, ids, assertLive, notificationPlans } = deps;
+  const { commit, waits, agreedNow, ids, assertLive, notificationPlans } = deps;
   const inboxWriter = createInboxWriter(deps);
 
   const find = async (caller: Caller, id: string): Promise<QuestionRow> => {
-    const [row] = await store.read(questionById(caller, id));
-    if (row) {
-      return { ...row, question: withActionText(row.question, row.action_text) };
-    }
-    await assertLive(caller);
-    return failNotFound("question_id");
+    const row = await readOwn(deps, caller, questionById(caller, id), "question_id");
+    return { ...row, question: withActionText(row.question, row.action_text) };
   };
 
   /** Ends a pending question; false if it has already ended. An answer also goes to the agent's inbox. */

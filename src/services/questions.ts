@@ -10,7 +10,7 @@ import {
   questionList,
 } from "../../db/questions.ts";
 import { taskById } from "../../db/tasks.ts";
-import { fail, failNotFound } from "../errors.ts";
+import { fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { type AccountCaller, type Caller, callerId, type KeyCaller } from "../model/caller.ts";
 import type { IdempotentRequest } from "../model/idempotency.ts";
@@ -26,7 +26,7 @@ import {
 } from "../model/question.ts";
 import { answersByTicket } from "../notify/compose.ts";
 import { untilDecided } from "./commit.ts";
-import type { ServiceDeps } from "./deps.ts";
+import { readOwn, type ServiceDeps } from "./deps.ts";
 import { createEarlierAsks } from "./earlier-asks.ts";
 import { createIdempotency } from "./idempotency.ts";
 import type { Keys } from "./keys.ts";
@@ -90,12 +90,8 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
   const idempotency = createIdempotency(deps);
   const earlier = createEarlierAsks(deps);
 
-  const assertOwnTask = async (caller: Caller, id: string): Promise<void> => {
-    const [task] = await store.read(taskById(caller, id));
-    if (task) return;
-    await assertLive(caller);
-    failNotFound("task_id");
-  };
+  const assertOwnTask = (caller: Caller, id: string) =>
+    readOwn(deps, caller, taskById(caller, id), "task_id");
 
   const read = async (caller: Caller, id: string, options: WaitOptions) => {
     const { wait, signal, effects, asking } = options;

@@ -15,7 +15,7 @@ import { LIMITS } from "../limits.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import { type Session, UNNAMED } from "../model/session.ts";
 import { eventOf, untilDecided } from "./commit.ts";
-import type { ServiceDeps } from "./deps.ts";
+import { readOwn, type ServiceDeps } from "./deps.ts";
 import { failInTrial, isInTrial, trialSince } from "./trial.ts";
 
 export type Sessions = ReturnType<typeof createSessions>;
@@ -53,11 +53,9 @@ export function createSessions(deps: ServiceDeps) {
     async setLabel(caller: AccountCaller, id: string, label: string): Promise<Session> {
       const { account_id, session_id } = caller;
       if (id !== session_id) await assertPastTrial(caller);
-      const [labelled] = await store.write([labelSession({ id, account_id, label })]);
-      const [row] = labelled!.changes > 0 ? await store.read(sessionById({ id, account_id })) : [];
-      if (row) return toSession(row, session_id);
-      await assertLive(caller);
-      return failNotFound("session_id");
+      await store.write([labelSession({ id, account_id, label })]);
+      const row = await readOwn(deps, caller, sessionById({ id, account_id }), "session_id");
+      return toSession(row, session_id);
     },
 
     /**
@@ -68,11 +66,7 @@ export function createSessions(deps: ServiceDeps) {
       untilDecided(async () => {
         const { account_id, credential, session_id } = caller;
         await assertPastTrial(caller);
-        const [row] = await store.read(sessionById({ id, account_id }));
-        if (!row) {
-          await assertLive(caller);
-          return failNotFound("session_id");
-        }
+        const row = await readOwn(deps, caller, sessionById({ id, account_id }), "session_id");
         if (toSession(row, session_id).trial_ends_at === null) return toSession(row, session_id);
         const now = clock.now();
         const revision = ids.unique();

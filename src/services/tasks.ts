@@ -2,7 +2,7 @@
 
 import { pendingOfTask } from "../../db/questions.ts";
 import { claimTask, finishedTasks, insertTask, type TaskRow, taskById } from "../../db/tasks.ts";
-import { fail, failNotFound, ServiceError } from "../errors.ts";
+import { fail, ServiceError } from "../errors.ts";
 import type { Caller } from "../model/caller.ts";
 import type { IdempotentRequest } from "../model/idempotency.ts";
 import type { Question } from "../model/question.ts";
@@ -16,7 +16,7 @@ import {
 } from "../model/task.ts";
 import type { TaskChange } from "../notify/plan.ts";
 import { eventOf } from "./commit.ts";
-import type { ServiceDeps } from "./deps.ts";
+import { readOwn, type ServiceDeps } from "./deps.ts";
 import { createIdempotency } from "./idempotency.ts";
 import { createInboxWriter } from "./inbox-writer.ts";
 import type { Keys } from "./keys.ts";
@@ -47,12 +47,8 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
   const idempotency = createIdempotency(deps);
   const chain = createRowChain<TaskRow>({ commit, clock });
 
-  const find = async (caller: Caller, id: string): Promise<TaskRow> => {
-    const [row] = await store.read(taskById(caller, id));
-    if (row) return row;
-    await assertLive(caller);
-    return failNotFound("task_id");
-  };
+  const find = (caller: Caller, id: string): Promise<TaskRow> =>
+    readOwn(deps, caller, taskById(caller, id), "task_id");
 
   /** How a change of the caller finds the row of a task. */
   const access = (caller: Caller, id: string) => ({
