@@ -67,7 +67,12 @@ export function startServer(options: ServerOptions) {
       return later ? later.then(() => handleLater(request)) : handle(request);
     };
     const { sendsHsts } = options;
-    return sendsHsts ? withHsts(checked, sendsHsts) : checked;
+    if (!sendsHsts) return checked;
+    return async (request) => {
+      const response = await checked(request);
+      if (sendsHsts(request.headers)) response.headers.set(...HSTS);
+      return response;
+    };
   };
   const answer = (path: string, methods: readonly string[], handle: typeof trpc) =>
     secure(
@@ -118,17 +123,6 @@ export function startServer(options: ServerOptions) {
     },
     error: (error) => renderError(error, log, "http"),
   });
-}
-
-function withHsts<R extends Request>(
-  route: Route<R>,
-  sendsHsts: (headers: Headers) => boolean,
-): Route<R> {
-  return async (request) => {
-    const response = await route(request);
-    if (sendsHsts(request.headers)) response.headers.set(...HSTS);
-    return response;
-  };
 }
 
 /** The path and query of a URL, whose host may be invalid. */

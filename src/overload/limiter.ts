@@ -87,8 +87,7 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
 
     /** Whether the next call of an address would be refused. The address is asked for only if some may be. */
     exhausted(name: AddressLimit, addressOf: () => string): boolean {
-      const found = buckets[name];
-      return found?.anyEmpty() ? found.isEmpty(addressOf()) : false;
+      return buckets[name]?.isEmpty(addressOf) ?? false;
     },
 
     /** What the address has left, without a charge. */
@@ -185,8 +184,8 @@ function createBuckets(name: string, rate: Rate, clock: Clock, refuse: () => voi
       return stateOf(debt);
     },
     peek: (id: string): Quota => stateOf(debtOf(id, nowMs())),
-    anyEmpty: (): boolean => empty_until > 0 && nowMs() < empty_until,
-    isEmpty: (id: string): boolean => debtOf(id, nowMs()) + every > span,
+    isEmpty: (idOf: () => string): boolean =>
+      empty_until > 0 && nowMs() < empty_until && debtOf(idOf(), nowMs()) + every > span,
     isOverdrawn: (id: string): boolean => debtOf(id, nowMs()) > span,
   };
 }

@@ -122,7 +122,6 @@ export function createUnsentAnswers({
     metric,
     /** Unread bytes over all connections of this process. */
     bytes: (): number => total,
-
     /**
      * Throws `429 rate_limited` while the caller's credential or account has too many unread bytes, or the
      * process has and some of them are the credential's.

@@ -24,19 +24,11 @@ export interface Procedure<Ctx> {
 export type Procedures<Ctx> = ReadonlyMap<string, Procedure<Ctx>>;
 
 /** What tRPC stores of a procedure. The middlewares are those of its base, input, output and resolver. */
-interface Definition<Ctx> {
-  readonly type: Procedure<Ctx>["type"];
+interface Definition<Ctx> extends Pick<Procedure<Ctx>, "type" | "resolver"> {
   readonly meta?: ProcedureMeta;
   readonly inputs: readonly ZodType[];
   readonly output?: ZodType;
-  readonly resolver: Procedure<Ctx>["resolver"];
   readonly middlewares: readonly unknown[];
-}
-
-/** The argument with which tRPC calls a procedure. */
-interface CallOptions<Ctx> {
-  readonly ctx: Ctx;
-  readonly getRawInput: () => Promise<unknown>;
 }
 
 export function proceduresOf<Ctx>(router: AnyTRPCRouter): Procedures<Ctx> {
@@ -79,7 +71,7 @@ function callable<Ctx extends CallContext>(procedure: AnyTRPCProcedure): AnyTRPC
     throw new Error("a procedure has a base, one input, an output, and no other middleware");
   }
   const call = execute(partsOf<Ctx>(procedure));
-  const invoke = async ({ ctx, getRawInput }: CallOptions<Ctx>): Promise<unknown> => {
+  const invoke = async ({ ctx, getRawInput }: { ctx: Ctx; getRawInput(): Promise<unknown> }) => {
     let raw: unknown = null;
     let unreadable: unknown;
     try {

@@ -2,8 +2,7 @@
 
 import { expect, test } from "bun:test";
 import type { NetworkInterfaceInfo } from "node:os";
-import { createBaseAddresses } from "../../src/http/base-address.ts";
-import { lanAddresses } from "../../src/http/lan-addresses.ts";
+import { createBaseAddresses, lanAddresses } from "../../src/http/base-address.ts";
 
 type Options = Parameters<typeof createBaseAddresses>[0];
 

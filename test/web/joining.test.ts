@@ -9,7 +9,7 @@ import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import type { Client } from "@modelcontextprotocol/client";
 import type { Locator, Page } from "playwright-core";
-import { lanAddresses } from "../../src/http/lan-addresses.ts";
+import { lanAddresses } from "../../src/http/base-address.ts";
 import { readText, sectionOf } from "../support/documents.ts";
 import { connectInBrowser } from "../support/oauth-client.ts";
 import { startAtTerminal } from "../support/process.ts";
