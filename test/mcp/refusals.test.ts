@@ -275,13 +275,21 @@ test("every error has the same code, text and fields over MCP and REST [§9.1.3]
   );
   const nothing = () => {};
   const confirm = (work: Promise<unknown>) => work;
-  const scope = { charge: nothing, ended: nothing, quota: () => null, confirm };
+  const scope = {
+    ended: nothing,
+    charges: {
+      charge: nothing,
+      quota: () => null,
+      settleError: async (error: unknown) => error,
+    },
+    credential: { confirm },
+  };
   const ctx = { caller: { kind: "key" }, rejected: null, scope } as unknown as Context;
   const routes = createRestRoutes({
     procedures: boom,
     createContext: async () => ctx as never,
     bodies: createBodies({ clock: createTestClock() }),
-    openScope: () => ({ ...scope, refusal: async (error: unknown) => error }) as never,
+    openScope: () => scope as never,
     cors: createCors([]),
     signer: createSigner("secret"),
     log: createLog("error", () => {}),
