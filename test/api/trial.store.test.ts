@@ -24,6 +24,7 @@ import { startPushService } from "../support/push-service.ts";
 import { createPushWorld, newToken as newPushToken } from "../support/push-world.ts";
 import { ROUTES } from "../support/routes.ts";
 import { openStream } from "../support/stream.ts";
+import { until } from "../support/until.ts";
 
 const service = await startPushService();
 const world = await createPushWorld({ env: service.env });
@@ -280,6 +281,9 @@ test("another sign-in ends the trial at once, in every process [§5.13.4(1)] [§
     openStream(app.url, phone.token),
   ]);
   const { id } = phone.session;
+  // The use by its stream is written in the background.
+  const used = `select 1 from credentials where id = '${id}' and last_used_at is not null`;
+  await until(async () => (await world.rows(used)).length > 0);
   const confirmed = { ...phone.session, trial_ends_at: null, current: false };
   const answer = await person.send(`POST /v1/sessions/${id}/confirm`);
   expect(answer).toMatchObject({
