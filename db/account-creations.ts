@@ -1,9 +1,9 @@
 /** Recent account creations of an address, counted in the store so that a restart forgets none. */
 
-import { isNewToken } from "./accounts.ts";
 import { accountCreations } from "./credentials-schema.ts";
 import { pruner } from "./retention.ts";
 import { accounts } from "./schema.ts";
+import { isNewToken } from "./sessions.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, rowOf, statement } from "./statement.ts";
 import type { Store } from "./store.ts";
@@ -40,7 +40,7 @@ export async function countCreations(store: Store, window: Lately) {
 export const insertAccountWithin = statement(
   insertWhere(
     accounts,
-    sql`(select count(*) from account_creations where ${lately}) < ${p("limit")} and ${isNewToken}`,
+    sql`(select count(*) from account_creations where ${lately}) < ${p("limit")} and ${isNewToken("token_digest")}`,
   ),
 );
 

@@ -4,7 +4,7 @@ import { RATES } from "../src/limits.ts";
 import { credentials } from "./credentials-schema.ts";
 import { usesOf } from "./hourly-limits.ts";
 import { accounts } from "./schema.ts";
-import { isPastTrial } from "./sessions.ts";
+import { isNewToken, isPastTrial } from "./sessions.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, qb, rowOf, select, statement, updateSet } from "./statement.ts";
 
@@ -29,11 +29,10 @@ export const accountByToken = select(
   { one: true },
 );
 
-/** True in SQL if no account, not even a deleted one, has the token of the account to insert. */
-export const isNewToken = sql`not exists (select 1 from credentials where digest = ${p("token_digest")})
-  and not exists (select 1 from accounts where token_digest = ${p("token_digest")})`;
+/** True in SQL if the account `account_id` is not deleted. */
+export const isLiveAccount = sql`exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)`;
 
-export const insertAccount = statement(insertWhere(accounts, isNewToken));
+export const insertAccount = statement(insertWhere(accounts, isNewToken("token_digest")));
 
 /** True in SQL if there is or was an account. The row of a deleted one goes, but the number of its last event stays. */
 const had_accounts = sql`(exists (select 1 from accounts)
@@ -43,7 +42,7 @@ export const hadAccounts = statement(sql`select ${had_accounts}`, { gives: rowOf
 
 /** Inserts the first account of the store. */
 export const insertFirstAccount = statement(
-  insertWhere(accounts, sql`not ${had_accounts} and ${isNewToken}`),
+  insertWhere(accounts, sql`not ${had_accounts} and ${isNewToken("token_digest")}`),
 );
 
 export const updateSettings = statement(
@@ -60,8 +59,7 @@ export const claimTokenReplacement = statement(
     ["revision"],
     sql`id = ${p("id")} and deleted_at is null
       and exists (select 1 from credentials where digest = ${p("old_digest")} and account_id = ${p("id")} and key_id is null)
-      and not exists (select 1 from credentials where digest = ${p("digest")})
-      and not exists (select 1 from accounts where token_digest = ${p("digest")})`,
+      and ${isNewToken("digest")}`,
   ),
 );
 

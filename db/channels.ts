@@ -2,6 +2,7 @@
 
 import { LIMITS, RATES } from "../src/limits.ts";
 import { type Channel, ChannelSubject } from "../src/model/channel.ts";
+import { isLiveAccount } from "./accounts.ts";
 import { usesOf } from "./hourly-limits.ts";
 import { channels, deliveryTargets } from "./notify/schema.ts";
 import { p, sql } from "./sql.ts";
@@ -38,7 +39,6 @@ const all = selected as unknown as Query<
   Selected & { readonly channel: { readonly type: Channel["type"] } }
 >;
 
-const liveAccount = sql`exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)`;
 // The webhooks of keys are not channels of the person.
 const of_person = sql`key_id is null`;
 const own = sql`id = ${p("id")} and account_id = ${p("account_id")} and ${of_person}`;
@@ -52,11 +52,11 @@ const sends_known = sql`not exists (select 1 from json_each(sends) where value n
 /** Newest first; none once the account is deleted. */
 export const channelsOfAccount = select(
   all,
-  sql`where account_id = ${p("account_id")} and ${of_person} and ${liveAccount} and ${sends_known} order by created_at desc, id desc`,
+  sql`where account_id = ${p("account_id")} and ${of_person} and ${isLiveAccount} and ${sends_known} order by created_at desc, id desc`,
 );
 
 /** The channel, if it is the account's. */
-export const channelById = select(all, sql`where ${own} and ${liveAccount} and ${sends_known}`, {
+export const channelById = select(all, sql`where ${own} and ${isLiveAccount} and ${sends_known}`, {
   one: true,
 });
 
@@ -69,7 +69,7 @@ const full = sql.raw(LIMITS.channels_per_account);
 export const insertChannel = statement(
   insertWhere(
     channels,
-    sql`${liveAccount} and ${liveSession}
+    sql`${isLiveAccount} and ${liveSession}
       and (select count(*) from channels where account_id = ${p("account_id")} and ${of_person}) < ${full}`,
   ),
 );
@@ -87,7 +87,7 @@ export const isEndpointOfOther = statement(
 
 /** Deletes the channels that a new one replaces, if {@link insertChannel} will then succeed. */
 export const leaveEndpoint = statement(
-  sql`delete from channels as c where ${replaced} and ${liveAccount} and ${liveSession}
+  sql`delete from channels as c where ${replaced} and ${isLiveAccount} and ${liveSession}
     and (select count(*) from channels as c where c.account_id = ${p("account_id")} and c.key_id is null and not coalesce(${replaced}, 0)) < ${full}`,
 );
 
@@ -109,19 +109,19 @@ export const updateChannel = statement(
   updateSet(
     channels,
     ["label", "sends", "min_priority", "quiet_hours", "revision"],
-    sql`${own} and change_id = ${p("old_revision")} and ${liveAccount}`,
+    sql`${own} and change_id = ${p("old_revision")} and ${isLiveAccount}`,
   ),
 );
 
 /** A trigger deletes its target and what waits for it. */
-export const deleteChannel = statement(sql`delete from channels where ${own} and ${liveAccount}`);
+export const deleteChannel = statement(sql`delete from channels where ${own} and ${isLiveAccount}`);
 
 /** How often a client asked for a test of the channel. */
 export const channelTests = usesOf(
   "channels",
   "tests",
   RATES.channel_tests,
-  sql`${own} and ${liveAccount}`,
+  sql`${own} and ${isLiveAccount}`,
 );
 
 /**

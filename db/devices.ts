@@ -5,6 +5,7 @@
 
 import { and, eq, getTableColumns, isNull } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
+import { isLiveAccount } from "./accounts.ts";
 import { accounts, devices } from "./schema.ts";
 import { isLiveSession, isPastTrial, sessionsInTrial } from "./sessions.ts";
 import { p, type Sql, sql } from "./sql.ts";
@@ -28,8 +29,6 @@ export const laneOf = (v: Sql) => sql`${v}.apns_environment`;
 export const labelOfDevice = (v: Sql) =>
   sql`case ${v}.platform when 'ios' then 'iPhone' when 'ipados' then 'iPad' when 'watchos' then 'Apple Watch' end`;
 
-const liveAccount = sql`exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)`;
-
 /** True in SQL if the sign-in may change the device `device_id`: its own, or any once it is past its trial (§4.1.6). */
 export const mayChangeDevice = sql`(${isPastTrial} or exists (select 1 from devices
   where account_id = ${p("account_id")} and id = ${p("device_id")} and session_id = ${p("session_id")}))`;
@@ -38,7 +37,7 @@ export const mayChangeDevice = sql`(${isPastTrial} or exists (select 1 from devi
  * True in SQL if the sign-in `session_id` may register the device `id` with `apns_token`. In its trial it cannot take
  * the id, the token or the place of a device of another sign-in of the account.
  */
-const mayRegister = sql`(${liveAccount} and ${isLiveSession} and (${isPastTrial}
+const mayRegister = sql`(${isLiveAccount} and ${isLiveSession} and (${isPastTrial}
   or (not exists (select 1 from devices where account_id = ${p("account_id")}
       and (id = ${p("id")} or apns_token = ${p("apns_token")}) and session_id is not ${p("session_id")})
     and (exists (select 1 from devices where account_id = ${p("account_id")} and id = ${p("id")})

@@ -2,6 +2,7 @@
 
 import { eq } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
+import { isLiveAccount } from "./accounts.ts";
 import { channels } from "./notify/schema.ts";
 import { atRevision } from "./outbox.ts";
 import { keys } from "./schema.ts";
@@ -69,7 +70,7 @@ export const keysOfAccount = select(
 );
 
 /** True in SQL if the account is not deleted and may have one more key. */
-export const hasRoomForKey = sql`exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)
+export const hasRoomForKey = sql`${isLiveAccount}
   and (select count(*) from keys where account_id = ${p("account_id")} and deleted_at is null) < ${sql.raw(LIMITS.keys_per_account)}`;
 
 export const insertKey = statement(insertWhere(keys, hasRoomForKey));

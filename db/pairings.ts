@@ -1,6 +1,7 @@
 /** Queries on pairing codes (§5.14). */
 
 import { LIMITS } from "../src/limits.ts";
+import { isLiveAccount } from "./accounts.ts";
 import { pairings } from "./credentials-schema.ts";
 import { atRevision } from "./outbox.ts";
 import { pruner } from "./retention.ts";
@@ -10,7 +11,7 @@ import { insertWhere, qb, select, statement, updateSet } from "./statement.ts";
 
 const isNew = sql`not exists (select 1 from pairings
   where code_digest = ${p("code_digest")} or link_digest = ${p("link_digest")})
-  and exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)`;
+  and ${isLiveAccount}`;
 
 /** Inserts a code, if the sign-in with the digest `credential` is past its trial. */
 export const insertPairing = statement(insertWhere(pairings, sql`${isNew} and ${isPastTrial}`));

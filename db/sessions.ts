@@ -111,6 +111,11 @@ export const deleteSession = statement(
   sql`delete from credentials where id = ${p("session_id")} and ${ofAccount} and ${atRevision("accounts")}`,
 );
 
+/** True in SQL if no account, not even a deleted one, has a token with the digest `name`. */
+export const isNewToken = <Name extends string>(name: Name) =>
+  sql`not exists (select 1 from credentials where digest = ${p(name)})
+  and not exists (select 1 from accounts where token_digest = ${p(name)})`;
+
 /** 1 if a sign-in has a token with this digest, or an account had one when it was deleted. */
 export const isTokenTaken = statement(
   sql`select exists (select 1 from credentials where digest = ${p("digest")})
@@ -128,8 +133,7 @@ export const claimSessionAdded = statement(
     ["revision"],
     sql`id = ${p("account_id")} and deleted_at is null
       and exists (select 1 from pairings where code_digest = ${p("code_digest")} and claimed_by is null)
-      and not exists (select 1 from credentials where digest = ${p("digest")})
-      and not exists (select 1 from accounts where token_digest = ${p("digest")})
+      and ${isNewToken("digest")}
       and (select count(*) from credentials where ${ofAccount}) < ${sql.raw(LIMITS.sessions_per_account)}`,
   ),
 );

@@ -107,7 +107,7 @@ export interface Store {
    * seconds, or too many batches wait. The outcome is then unknown.
    */
   write(statements: readonly Statement[], options?: WriteOptions): Promise<WriteResult[]>;
-  /** False while writes fail, and for `LIMITS.read_fault_rest` seconds after a read of a file failed. */
+  /** False while writes fail, and for some seconds after a read of a file failed. */
   usable(): boolean;
   /** True once the file was deleted or replaced. No write is acknowledged from then on. */
   gone(): boolean;
