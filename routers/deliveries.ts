@@ -13,7 +13,7 @@ export const deliveries = router({
       openapi: route("GET /v1/questions/{question_id}/deliveries", "listDeliveries", {
         summary: "See how far a question got",
         description:
-          "One delivery for each device and channel that the question was planned for, and one for all open pages. An API key gets only `reach`.",
+          "One delivery for each device and channel that the question was planned for, and one for all open web pages. An API key gets only `reach`.",
       }),
       errors: ["not_found"],
     })
@@ -27,7 +27,7 @@ export const deliveries = router({
     .meta({
       openapi: route("POST /v1/questions/{question_id}/receipts", "sendReceipt", {
         summary: "Say that a question was shown or opened",
-        description: "For each device, and for pages, the first receipt of each kind counts.",
+        description: "For each device, and for web pages, the first receipt of each kind counts.",
       }),
       status: 204,
       accepts_ticket: true,

@@ -1,4 +1,4 @@
-/** What lists that come in pages share: their query parameters, and what the documentation says of them. */
+/** What the list pages of all lists share: query parameters, and what the documentation says of them. */
 
 import { z } from "zod";
 import { integer } from "../src/model/integer.ts";
@@ -13,13 +13,13 @@ export const limitParameter = (most: number, by_default: number) =>
     .meta({ description: `Default ${by_default}` })
     .optional();
 
-/** The query parameters of a list whose pages hold up to `most` records. */
+/** The query parameters of a list whose list pages have up to `most` records. */
 export const pageParameters = (most: number, by_default: number) => ({
   limit: limitParameter(most, by_default),
   cursor: z.string().meta({ description: "The `next_cursor` of the previous page" }).optional(),
 });
 
-/** Tells an agent how to read the next page of the list that the tool `name` gives. */
+/** The call by which an agent reads the next list page of the tool `name`. */
 export const nextPage =
   (name: string) =>
   (

@@ -206,7 +206,7 @@ export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly status: number;
   readonly fields: FieldReasons | undefined;
-  /** The message in the request log. It names only fields of the route, since another name may be content (§15.1.4). */
+  /** The message in the request log. It names only fields of the route: another name may be content (§15.1.4). */
   readonly summary: string;
   readonly retry_after: number | undefined;
   readonly challenge: string | undefined;

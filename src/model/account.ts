@@ -23,7 +23,7 @@ export const AccountToken = z
   )
   .meta({ pattern: "^mca_[A-Za-z0-9_-]{43}$" });
 
-/** Body of `POST /v1/account/token` (§5.2.4). A client that made the token itself has it even if the answer is lost. */
+/** Body of `POST /v1/account/token` (§5.2.4). A client that makes the token has it even if the response is lost. */
 export const TokenInput = z
   .strictObject({
     token: AccountToken.exactOptional().meta({

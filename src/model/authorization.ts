@@ -72,7 +72,7 @@ export const Approval = z
     url: z
       .string()
       .nullable()
-      .meta({ description: "For a QR code: opens the page on another device" }),
+      .meta({ description: "For a QR code: opens the web page on another device" }),
     no_url_reason: z
       .string()
       .nullable()

@@ -11,8 +11,8 @@ export type DeliveryStatus = z.infer<typeof DeliveryStatus>;
 
 const DeliveryTarget = z
   .object({
-    type: z.string().meta({ description: "Name of the channel; `page` for open pages" }),
-    id: z.string().meta({ description: "Id of the device or channel; `page` for open pages" }),
+    type: z.string().meta({ description: "Name of the channel; `page` for open web pages" }),
+    id: z.string().meta({ description: "Id of the device or channel; `page` for open web pages" }),
     label: z.string().meta({ description: "As it was when the question was asked" }),
   })
   .meta({ id: "DeliveryTarget" });
@@ -57,7 +57,7 @@ export type ReceiptEvent = z.infer<typeof ReceiptEvent>;
 export const ReceiptInput = z.strictObject({
   event: ReceiptEvent,
   device_id: Id.exactOptional().meta({
-    description: "The device that showed it; a page when absent",
+    description: "The device that showed it; a web page if absent",
   }),
 });
 

@@ -43,7 +43,7 @@ export const Key = z
 export type Key = z.infer<typeof Key>;
 type KeyCountsShape = Record<(typeof TASK_STATUSES)[number], typeof count>;
 
-/** The rule for `key_id` of a new task or a list's filter: only an account may name a key, and must if `required` (§5.5). */
+/** The rule for `key_id` in the body of a task or in a filter: only an account may send it, and must if `required`. */
 export const keyIdRule =
   ({ required }: { readonly required: boolean }) =>
   (caller: Caller | null, raw: unknown): FieldReasons => {

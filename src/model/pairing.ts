@@ -10,7 +10,7 @@ export const Pairing = z
   .object({
     code: z.string().meta({ description: "For typing: 8 characters as `XXXX-XXXX`" }),
     url: z.string().nullable().meta({
-      description: "For a QR code: opens the page, which asks before it signs in",
+      description: "For a QR code: opens the web page, which asks before it signs in",
     }),
     no_url_reason: z
       .string()

@@ -28,13 +28,13 @@ interface PushNotification {
   /** Lets the service worker change the notification; without it, Safari does not run the worker. */
   readonly mutable: true;
   readonly app_badge?: number;
-  /** One for each answer that a tap can give, and one that opens the page; at most 2. */
+  /** One for each answer that a tap can give, and one that opens the web page; at most 2. */
   readonly actions: readonly PushAction[];
   readonly data: PushData;
 }
 
 export interface PushAction {
-  /** `answer-0` and so on give the answer at that place in `data.answers`; `open` opens the page. */
+  /** `answer-0` and so on give the answer at that place in `data.answers`; `open` opens the web page. */
   readonly action: `answer-${number}` | "open";
   /** Label of the option, or what the button does. */
   readonly title: string;

@@ -245,5 +245,5 @@ const ENDS = {
 /** How a question ended, in a sentence. */
 export const describeEnd = ({ status }: Pick<Question, "status">): string => ENDS[status];
 
-/** UTF-16 units of the texts in a question, to bound a page. */
+/** UTF-16 units of the texts in a question, to bound a list page. */
 export const questionUnits = textUnits(Question, ["id", "key_id", "task_id"]);

@@ -133,5 +133,5 @@ function laterThan(previous: number, now: number): number {
   return Math.max(Math.round(now * 1000), Math.round(previous * 1000) + 1) / 1000;
 }
 
-/** UTF-16 units of the texts in a task, to bound a page. */
+/** UTF-16 units of the texts in a task, to bound a list page. */
 export const taskUnits = textUnits(Task, ["id", "key_id"]);

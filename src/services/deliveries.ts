@@ -1,4 +1,4 @@
-/** How far questions got (§5.7.7), and receipts from devices and pages (§5.7.8). */
+/** How far questions got (§5.7.7), and receipts from devices and web pages (§5.7.8). */
 
 import {
   type DeliveryRow,

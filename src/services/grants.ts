@@ -92,7 +92,7 @@ export type Grants = ReturnType<typeof createGrants>;
 export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
   const { store, commit, clock, ids, signer, assertLive, assertPastTrial, keys } = deps;
 
-  /** The event for a grant that began or ended: pages read the list again, and waits check their token. */
+  /** The event for a grant that began or ended: web pages read the list again, and waits check their token. */
   const updated = ({ id, account_id, key_id }: GrantIds, revision: string) => [
     eventOf({ table: "grants", id, revision }, "grants.updated", account_id, { key_id }, key_id),
   ];

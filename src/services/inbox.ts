@@ -32,7 +32,7 @@ import type { Keys } from "./keys.ts";
 import { endPage, type PageQuery, readCursor, writeCursor } from "./list-page.ts";
 import type { Tasks } from "./tasks.ts";
 
-/** Items read at once: each may be 60 KiB, and a page ends by bytes. */
+/** Items read at once: each may be 60 KiB, and a list page is bounded by bytes. */
 const STRETCH = 34;
 
 export type Inbox = ReturnType<typeof createInbox>;
@@ -101,7 +101,7 @@ export function createInbox(deps: InboxDeps) {
     return row?.[0] ?? 0;
   };
 
-  /** Reads rows in stretches until the page is full by number or by bytes. `read` gets the last position so far. */
+  /** Reads rows in stretches until the list page is full by number or bytes. `read` gets the last position so far. */
   const readPage = async (
     { limit, page_bytes }: PageSize,
     read: (last: number | undefined, limit: number) => Statement<ItemRow>,

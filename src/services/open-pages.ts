@@ -19,19 +19,19 @@ import { describeError, type Log } from "../log.ts";
 
 /** Seconds, and bounds of what one process keeps. */
 export const OPEN_PAGES = {
-  /** Time for which the pages of a process that died count as open. */
+  /** Time for which the open pages of a process that died still count. */
   lease: 30,
   /** Between two renewals, and between two looks at the store's clock. */
   renew_every: 10,
   /** Changes within this time are written together. */
   beat: 0.05,
-  /** Time for which a closed page counts as open: most pages close to load again. */
+  /** Time for which a page still counts as open after it closed: most close to load again. */
   linger: 5,
   /** Until a write that failed is tried again. */
   retry_every: 1,
   /** Accounts, and questions, in one write. */
   step: 500,
-  /** Questions that wait to be written as sent to a page. Beyond it, the oldest are dropped. */
+  /** Questions that wait to be written as sent to an open page. Beyond it, the oldest are dropped. */
   queued: 2_000,
 } as const;
 
@@ -44,7 +44,7 @@ interface OpenPagesOptions {
 }
 
 export function createOpenPages({ store, clock, storeClock, ids, log }: OpenPagesOptions) {
-  /** Number of pages open in this process, by account. */
+  /** Number of open pages of this process, by account. */
   const open = new Map<string, number>();
   /** Name of the lease; null before the first one. */
   let process_id: string | null = null;
@@ -54,7 +54,7 @@ export function createOpenPages({ store, clock, storeClock, ids, log }: OpenPage
   const written = new Set<string>();
   /** Accounts whose row may have to be added or removed. */
   const changed = new Set<string>();
-  /** Questions sent to a page and not yet written: id -> epoch milliseconds. */
+  /** Questions sent to an open page and not yet written: id -> epoch milliseconds. */
   const sent = new Map<string, number>();
   let timer: { readonly at: number; readonly cancel: Cancel } | undefined;
   let writing: Promise<void> | undefined;
@@ -135,14 +135,14 @@ export function createOpenPages({ store, clock, storeClock, ids, log }: OpenPage
   };
 
   return {
-    /** Call it when a page of the account opens. */
+    /** Call it when a web page of the account opens. */
     opened(account_id: string): void {
       const count = open.get(account_id) ?? 0;
       open.set(account_id, count + 1);
       if (count === 0) change(account_id);
     },
 
-    /** Call it when a page closes; it counts as open for some more seconds. */
+    /** Call it when an open page closes; it counts as open for some more seconds. */
     closed(account_id: string): void {
       const leave = () => {
         const left = open.get(account_id)! - 1;
@@ -153,7 +153,7 @@ export function createOpenPages({ store, clock, storeClock, ids, log }: OpenPage
       if (!stopped) clock.after(OPEN_PAGES.linger, leave);
     },
 
-    /** Call it when the event of a new question was sent to a page. */
+    /** Call it when the event of a new question was sent to an open page. */
     wrote(question_id: string): void {
       if (stopped || sent.has(question_id)) return;
       if (sent.size >= OPEN_PAGES.queued) sent.delete(sent.keys().next().value!);

@@ -80,7 +80,7 @@ interface ListQuery extends PageQuery {
 }
 
 interface ListOptions extends Pick<WaitOptions, "effects"> {
-  /** Bytes of JSON for the page, at most. */
+  /** Bytes of JSON for the list page, at most. */
   readonly page_bytes: number;
 }
 
@@ -224,7 +224,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     /** Reads a question; with `wait`, once it has left `pending` or the time is up (§6). */
     read,
 
-    /** One page, newest first; `status` is `pending` by default. `422 fields.cursor`. */
+    /** One list page, newest first; `status` is `pending` by default. `422 fields.cursor`. */
     async list(caller: Caller, query: ListQuery, { effects, page_bytes }: ListOptions) {
       const statuses = query.status ?? ["pending" as const];
       const limit = query.limit ?? LIMITS.question_list;

@@ -1,4 +1,4 @@
-/** The list of tasks, in pages bounded by number and by bytes (§5.5.2). */
+/** The list of tasks, in list pages bounded by number and by bytes (§5.5.2). */
 
 import type { Store } from "../../db/store.ts";
 import {
@@ -15,7 +15,7 @@ import { TASK_STATUSES, type Task, taskUnits } from "../model/task.ts";
 import type { Keys } from "./keys.ts";
 import { endPage, type PageQuery, readCursor, readPage, writeCursor } from "./list-page.ts";
 
-/** Bytes of a long text that a page always reads in place; longer texts are read once the page is known. */
+/** Bytes up to which a long text is always read with its row; longer texts are read once the list page is known. */
 const INLINE_TEXT_MIN = 2 * 1024;
 
 interface ListQuery extends PageQuery {
@@ -27,7 +27,7 @@ interface ListQuery extends PageQuery {
 interface ListOptions {
   /** False for HEAD: no task is marked as seen. */
   readonly effects: boolean;
-  /** Bytes of JSON for the page, at most. */
+  /** Bytes of JSON for the list page, at most. */
   readonly page_bytes: number;
 }
 
@@ -75,7 +75,7 @@ export function createTaskList({ store, keys, seen }: TaskListDeps) {
 
     const scope: "key" | "account" = of_key === undefined ? "account" : "key";
     const filter = { scope, owner, statuses, priorities, after, down_to: null };
-    // For a rare priority, a page must not look through every task: it ends after a stretch.
+    // For a rare priority, a list page must not look through every task: it ends after a stretch.
     const [stretch_end] = priorities
       ? await store.read(
           taskPosition({ ...filter, priorities: null, limit: 0 }, LIMITS.task_scan - 1),
@@ -97,7 +97,7 @@ export function createTaskList({ store, keys, seen }: TaskListDeps) {
       recordOf: ({ task }) => task,
     });
 
-    /** The last task of the page, as it was listed; null at the end of the list. */
+    /** The last task of the list page, as it was listed; null at the end of the list. */
     const end = (): TaskPageRow["task"] | null => {
       const cut = page.length < rows.length;
       if (!cut && fitting.length === found.length) return null;
@@ -114,13 +114,13 @@ export function createTaskList({ store, keys, seen }: TaskListDeps) {
   };
 }
 
-/** Bytes up to which a description is read with its row: all of them fill about one page. */
+/** Bytes up to which a description is read with its row: all of them fill about one list page. */
 const inlineBytes = (limit: number): number =>
   Math.max(INLINE_TEXT_MIN, Math.floor(LIMITS.page_bytes / limit));
 
 const isWhole = (row: TaskPageRow): row is TaskRow => typeof row.task.description === "string";
 
-/** The first rows that fit into a page, by what is known of their size. */
+/** The first rows that fit into a list page, by what is known of their size. */
 function withoutExcess(
   rows: readonly TaskPageRow[],
   limit: number,

@@ -24,7 +24,7 @@ import { createRowChain, type RowChange } from "./row-chain.ts";
 import { createTaskDecisions } from "./task-decisions.ts";
 import { createTaskList } from "./task-list.ts";
 
-/** Tasks of one page that are marked as seen at once, so that other writes get their turn. */
+/** Tasks of one list page that are marked as seen at once, so that other writes get their turn. */
 const SEEN_STRETCH = 50;
 
 export type Tasks = ReturnType<typeof createTasks>;
@@ -74,12 +74,12 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
           : { result: row.task },
     });
 
-  /** The tasks of a page, marked as seen by their agent, in few commits; deleted ones are left out. */
+  /** The tasks of a list page, marked as seen by their agent, in few commits; deleted ones are left out. */
   const seeAll = async (caller: Caller, rows: readonly TaskRow[]): Promise<Task[]> => {
     const unseen = rows.filter((row) => row.task.seen_at === null);
     if (unseen.length === 0) return rows.map((row) => row.task);
     const seen: (Task | null)[] = [];
-    // In stretches, so that one page does not fill a whole commit.
+    // In stretches, so that one list page does not fill a whole commit.
     for (let from = 0; from < unseen.length; from += SEEN_STRETCH) {
       const stretch = unseen.slice(from, from + SEEN_STRETCH);
       seen.push(...(await Promise.all(stretch.map((row) => see(caller, row).catch(unlessGone)))));

@@ -1,11 +1,10 @@
 /** The trial: the first minutes of a sign-in that was added by a code, in which it has fewer rights (§4.1.6). */
 
 import { pastTrialNow } from "../../db/sessions.ts";
-import type { Store } from "../../db/store.ts";
-import type { Clock } from "../clock.ts";
 import { fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
-import type { AccountCaller, Caller, CredentialMaker } from "../model/caller.ts";
+import type { AccountCaller, CredentialMaker } from "../model/caller.ts";
+import type { ServiceDeps } from "./deps.ts";
 
 /** A sign-in added after this time is in its trial at `now` (both epoch seconds). */
 export const trialSince = (now: number): number => now - LIMITS.session_trial;
@@ -31,14 +30,12 @@ export function failInTrial(): never {
   });
 }
 
-interface TrialCheckDeps {
-  readonly store: Pick<Store, "read">;
-  readonly clock: Pick<Clock, "now">;
-  readonly assertLive: (caller: Caller) => Promise<void>;
-}
-
 /** Returns a check that throws `403 forbidden` in the caller's trial, `401 unauthorized` for an ended sign-in. */
-export function createTrialCheck({ store, clock, assertLive }: TrialCheckDeps) {
+export function createTrialCheck({
+  store,
+  clock,
+  assertLive,
+}: Pick<ServiceDeps, "store" | "clock" | "assertLive">) {
   return async (caller: AccountCaller): Promise<void> => {
     const { account_id, credential } = caller;
     const values = { account_id, credential, trial_since: trialSince(clock.now()) };
