@@ -11,7 +11,6 @@ import type { RequestContext } from "./context.ts";
 
 interface IdentifiedRequest {
   readonly caller: CredentialHolder | null;
-  readonly method: string;
   readonly path: string;
   /** The parameters of the path. */
   readonly params: unknown;
@@ -30,11 +29,11 @@ export function keyFault({ headers }: Request): Record<string, string> {
 
 /** Makes the digests of a request, that of its body on demand. Null without the header or a valid credential. */
 export function idempotentRequestOf(
-  { headers }: Request,
+  { method, headers }: Request,
   sent: IdentifiedRequest,
   signer: Signer,
 ): IdempotentRequest | null {
-  const { caller, method, path, params, body } = sent;
+  const { caller, path, params, body } = sent;
   const key = headers.get(HEADER);
   if (key === null || !caller) return null;
   // Between two attempts, an account may replace its token.
@@ -52,12 +51,6 @@ export function idempotentRequestOf(
   };
 }
 
-interface TrpcIdempotency {
-  /** By the name of a procedure; undefined for an unknown name. */
-  readonly metaOf: (name: string) => RelayMeta | undefined;
-  readonly signer: Signer;
-}
-
 /**
  * Reads the header of a tRPC mutation into its context. `/trpc/<name>` is a path of its own, so a change made
  * there is not known on REST. A batch is refused, since its one response could not say which of its calls were
@@ -67,7 +60,8 @@ export async function takeIdempotencyKey(
   request: Request,
   { isBatchCall, calls: [call] }: Pick<TRPCRequestInfo, "isBatchCall" | "calls">,
   ctx: RequestContext,
-  { metaOf, signer }: TrpcIdempotency,
+  metaOf: (name: string) => RelayMeta | undefined,
+  signer: Signer,
 ): Promise<void> {
   const { method, headers } = request;
   if (method !== "POST" || !headers.has(HEADER) || !call) return;
@@ -91,9 +85,5 @@ export async function takeIdempotencyKey(
   // Fields such as `wait` do not change what is done, and are not in the body on REST either.
   const in_body = ([name]: [string, unknown]) => !meta?.query?.includes(name);
   const body = () => Object.fromEntries(Object.entries(input as object).filter(in_body));
-  ctx.idempotent_request = idempotentRequestOf(
-    request,
-    { caller, method, path, params: {}, body },
-    signer,
-  );
+  ctx.idempotent_request = idempotentRequestOf(request, { caller, path, params: {}, body }, signer);
 }

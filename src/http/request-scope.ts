@@ -1,6 +1,5 @@
 /** One request from its arrival to its answer, for every surface. */
 
-import type { Clock } from "../clock.ts";
 import { type CredentialHolder, callerId } from "../model/caller.ts";
 import type { ClientInfo } from "../model/client.ts";
 import type { LinkBase } from "../model/pairing.ts";
@@ -12,18 +11,6 @@ import type { CallScope, EndedCall } from "../rpc/context.ts";
 import type { Addresses } from "./address.ts";
 import { type ChargesOptions, createCharges, type RequestCharges } from "./request-charges.ts";
 import { createCredential, type RequestCredential } from "./request-credential.ts";
-
-export interface RequestScope extends CallScope {
-  readonly request: Request;
-  /** When it arrived, by {@link Clock.elapsed}. */
-  readonly started: number;
-  readonly credential: RequestCredential;
-  readonly charges: RequestCharges;
-  readonly turns: ReturnType<typeof createRequestTurns>;
-  readonly answer: ReturnType<typeof createAnswer>;
-  /** Enters an ended call into the activity log. `mcp` is set by the surface whose clients name themselves. */
-  ended(call: EndedCall, mcp?: { readonly client: ClientInfo | null }): void;
-}
 
 interface RequestScopeOptions extends ChargesOptions {
   readonly addresses: Addresses;
@@ -38,10 +25,11 @@ interface RequestScopeOptions extends ChargesOptions {
 }
 
 export type OpenRequestScope = ReturnType<typeof createRequestScopes>;
+export type RequestScope = ReturnType<OpenRequestScope>;
 
 export function createRequestScopes(options: RequestScopeOptions) {
   const { auth, addresses, unsent, clock, waits, record, linkBaseOf } = options;
-  return (request: Request): RequestScope => {
+  return (request: Request) => {
     const started = clock.elapsed();
     const at = clock.now();
     addresses.watch(request);
@@ -50,6 +38,7 @@ export function createRequestScopes(options: RequestScopeOptions) {
     const charges = createCharges(options, request, credential, address);
     return {
       request,
+      /** When it arrived, by the monotonic clock. */
       started,
       credential,
       charges,
@@ -59,7 +48,11 @@ export function createRequestScopes(options: RequestScopeOptions) {
       address,
       linkBase: () => linkBaseOf(request),
 
-      ended({ action, host, error }, mcp) {
+      /** Enters an ended call into the activity log. `mcp` is set by the surface whose clients name themselves. */
+      ended(
+        { action, host, error }: EndedCall,
+        mcp?: { readonly client: ClientInfo | null },
+      ): void {
         const caller = credential.caller();
         if (caller?.kind !== "key") return;
         const duration_ms = Math.max(0, Math.round((clock.elapsed() - started) * 1000));
@@ -67,7 +60,7 @@ export function createRequestScopes(options: RequestScopeOptions) {
         const client = mcp?.client ?? null;
         record({ caller, at, surface, action, error, duration_ms, client, host });
       },
-    };
+    } satisfies CallScope & Record<string, unknown>;
   };
 }
 

@@ -120,7 +120,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
       ctx.accepts_tickets = true;
       if (accepts_idempotency_key) {
         const { caller } = ctx;
-        const sent = { caller, path, params: request.params, method, body: () => body };
+        const sent = { caller, path, params: request.params, body: () => body };
         ctx.idempotent_request = idempotentRequestOf(request, sent, signer);
       }
       const result = await scope.credential.confirm(call(ctx, data));

@@ -79,7 +79,7 @@ export function createTrpcHandler(options: TrpcOptions) {
         if (body instanceof ServiceError) throw toTrpcError(body);
         if (context instanceof ServiceError) throw toTrpcError(context);
         if (signer && !too_deep && "idempotent_request" in context)
-          await takeIdempotencyKey(request, info, context, { metaOf, signer });
+          await takeIdempotencyKey(request, info, context, metaOf, signer);
         if ("batch" in context && info.calls.length > 1) context.batch = createBatchBudget();
         return context;
       },

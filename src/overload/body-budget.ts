@@ -73,18 +73,8 @@ export function createBodyBudget({ clock, limits = LIMITS }: BodyBudgetOptions) 
     );
   };
 
-  const heaviest = (weightOf: (peers: Peers) => number): Peers => {
-    let found: Peers | undefined;
-    let most = -1;
-    for (const peers of addresses.values()) {
-      const weight = weightOf(peers);
-      if (weight > most) {
-        most = weight;
-        found = peers;
-      }
-    }
-    return found!;
-  };
+  const heaviest = (weightOf: (peers: Peers) => number): Peers =>
+    addresses.values().reduce((most, peers) => (weightOf(peers) > weightOf(most) ? peers : most));
 
   const makeRoom = (): void => {
     while (bytes > limits.bodies_bytes) giveUpOldest(heaviest((peers) => peers.bytes));

@@ -56,27 +56,23 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
     refused,
 
     /** Charges one call to its caller; null when the limit is off. Throws `429 rate_limited`. */
-    charge(caller: CredentialHolder): Quota | null {
-      return buckets[caller.kind]?.take(callerId(caller)) ?? null;
-    },
+    charge: (caller: CredentialHolder): Quota | null =>
+      buckets[caller.kind]?.take(callerId(caller)) ?? null,
 
     /**
      * Charges `tokens` more for a call that was charged already. It never refuses: the bucket may go into debt
      * by at most one further window (§10.6.3).
      */
-    spend(caller: CredentialHolder, tokens: number): Quota | null {
-      return buckets[caller.kind]?.spend(callerId(caller), tokens) ?? null;
-    },
+    spend: (caller: CredentialHolder, tokens: number): Quota | null =>
+      buckets[caller.kind]?.spend(callerId(caller), tokens) ?? null,
 
     /** Whether answers made since its request was charged have put the caller into debt (§10.6.3). */
-    overdrawn(caller: CredentialHolder): boolean {
-      return buckets[caller.kind]?.isOverdrawn(callerId(caller)) ?? false;
-    },
+    overdrawn: (caller: CredentialHolder): boolean =>
+      buckets[caller.kind]?.isOverdrawn(callerId(caller)) ?? false,
 
     /** What the caller has left, without a charge. */
-    peek(caller: CredentialHolder): Quota | null {
-      return buckets[caller.kind]?.peek(callerId(caller)) ?? null;
-    },
+    peek: (caller: CredentialHolder): Quota | null =>
+      buckets[caller.kind]?.peek(callerId(caller)) ?? null,
 
     /** Charges one call to an address; null when the limit is off. Throws `429 rate_limited`. */
     chargeAddress(name: AddressLimit, address: string): Quota | null {
@@ -86,14 +82,12 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
     },
 
     /** Whether the next call of an address would be refused. The address is asked for only if some may be. */
-    exhausted(name: AddressLimit, addressOf: () => string): boolean {
-      return buckets[name]?.isEmpty(addressOf) ?? false;
-    },
+    exhausted: (name: AddressLimit, addressOf: () => string): boolean =>
+      buckets[name]?.isEmpty(addressOf) ?? false,
 
     /** What the address has left, without a charge. */
-    peekAddress(name: AddressLimit, address: string): Quota | null {
-      return buckets[name]?.peek(address) ?? null;
-    },
+    peekAddress: (name: AddressLimit, address: string): Quota | null =>
+      buckets[name]?.peek(address) ?? null,
   };
 }
 
