@@ -52,7 +52,7 @@ export interface HookCall {
   readonly streams: boolean;
   /** What the MCP client calls itself. */
   readonly client_name: string | null;
-  /** For the activity log, which the text for the hook does not decide. */
+  /** For the request log, which the text for the hook does not decide. */
   readonly outcome: { error: ServiceError | null; only_waited: boolean };
 }
 

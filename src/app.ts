@@ -266,7 +266,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
 
   let stopping: Promise<void> | undefined;
   const stop = async () => {
-    // Refuse new requests, end streams and waits, stop jobs, drain, write the activity log, close the store.
+    // Refuse new requests, end streams and waits, stop jobs, drain, write the request log, close the store.
     const drained = server.stop();
     streams.close();
     monitor.stop();

@@ -18,7 +18,7 @@ interface RequestScopeOptions extends ChargesOptions {
   readonly heavy_work: HeavyWork;
   /** Marks a request as one that asked to wait. */
   readonly waits: (request: Request) => void;
-  /** Queues an entry of the activity log. */
+  /** Queues an entry of the request log. */
   readonly record: (request: KeyRequest) => void;
   /** The base address to give to another device. */
   readonly linkBaseOf: (request: Request) => LinkBase;
@@ -48,7 +48,7 @@ export function createRequestScopes(options: RequestScopeOptions) {
       address,
       linkBase: () => linkBaseOf(request),
 
-      /** Enters an ended call into the activity log. `mcp` is set by the surface whose clients name themselves. */
+      /** Enters an ended call into the request log. `mcp` is set by the surface whose clients name themselves. */
       ended(
         { action, host, error }: EndedCall,
         mcp?: { readonly client: ClientInfo | null },

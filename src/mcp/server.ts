@@ -49,7 +49,7 @@ export interface McpCall {
   /** Settles with the handler; undefined if the SDK answered by itself. */
   work?: Promise<unknown>;
   error: ServiceError | null;
-  /** True: the call only waited, so the activity log has no entry of it (§15.1.2). */
+  /** True: the call only waited, so the request log has no entry of it (§15.1.2). */
   only_waited: boolean;
 }
 
@@ -197,7 +197,7 @@ export function createMcpServers(options: McpServersOptions) {
   };
 
   return {
-    /** The `action` of a request in the activity log (§15.2): one of our own names, never text that was sent. */
+    /** The `action` of a request in the request log (§15.2): one of our own names, never text that was sent. */
     actionOf(request: Pick<Message, "method" | "modern" | "params"> | Refused): string {
       if (!("method" in request)) return REFUSED;
       const { method, modern, params } = request;

@@ -6,7 +6,7 @@ import type { LinkBase } from "../model/pairing.ts";
 import type { BatchBudget } from "../overload/batch-budget.ts";
 import type { RouteLimit } from "./meta.ts";
 
-/** An ended call, as the activity log records it (§15). */
+/** An ended call, as the request log records it (§15). */
 export interface EndedCall {
   /** Method and route with parameter names. */
   readonly action: string;
@@ -41,7 +41,7 @@ export interface CallScope {
   };
   /** Marks the request as one that asked to wait, so that its duration says nothing about the server. */
   waits(): void;
-  /** Enters an ended call of a key into the activity log. */
+  /** Enters an ended call of a key into the request log. */
   ended(call: EndedCall): void;
   /** The client's address, for limits only: it is neither stored nor logged. */
   address(): string;
@@ -58,7 +58,7 @@ export interface CallContext {
   readonly host: string | null;
   /** False for HEAD and for a GET by a web page of another origin, which have no effects. */
   readonly effects: boolean;
-  /** True for HEAD, which the activity log shows as such. */
+  /** True for HEAD, which the request log shows as such. */
   readonly head: boolean;
   /** Fields that the surface rejected, such as a query parameter that is given twice. */
   readonly rejected: FieldReasons | null;

@@ -47,7 +47,7 @@ function admitTicket(ticket: TicketCaller, raw: unknown): AccountCaller {
  *
  * The order of the checks is that of §9.4: the route's own limit, the turn of a page, the caller's rate limit,
  * the kind of credential, fields that the surface rejected, schema and rules. Then come the work and the
- * output schema, and last the activity log, also after a failure.
+ * output schema, and last the request log, also after a failure.
  *
  * tRPC's own middleware chain is not run: it copies its options and the context at each step, which takes
  * longer than everything else in a read.
@@ -57,7 +57,7 @@ export function execute<Ctx extends CallContext>(procedure: Procedure<Ctx>) {
   const { access = "none", openapi, limit, pages, query, rules, only_waited, may_be_slow } = meta;
   const admit = ADMIT[access];
   const may_wait = only_waited !== undefined || query?.includes("wait") === true;
-  /** The name of the call in the activity log (§15.2); null for a call that is not logged. */
+  /** The name of the call in the request log (§15.2); null for a call that is not logged. */
   const action = access === "none" || !openapi ? null : `${openapi.method} ${openapi.path}`;
   const head_action = `HEAD ${openapi?.path}`;
 

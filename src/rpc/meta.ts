@@ -85,7 +85,7 @@ export interface AddedFields {
  * text gives that text as it is, and lists no schema of it.
  */
 export interface ToolMeta {
-  /** Lower case with underscores, 64 characters at most; what the activity log shows. */
+  /** Lower case with underscores, 64 characters at most; what the request log shows. */
   readonly name: string;
   readonly title: string;
   /** When an agent should use it. A model reads this at every turn, so keep it to a few sentences. */

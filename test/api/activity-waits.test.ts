@@ -1,4 +1,4 @@
-/** The activity log of requests that wait, and of those that a limit refuses. */
+/** The request log of requests that wait, and of those that a limit refuses. */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";

@@ -1,4 +1,4 @@
-/** The activity log over REST and tRPC: which request has an entry, and what stands in it. */
+/** The request log over REST and tRPC: which request has an entry, and what stands in it. */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";

@@ -1,4 +1,4 @@
-/** How often the activity log is written, and how much at once. */
+/** How often the request log is written, and how much at once. */
 
 import { expect, test } from "bun:test";
 import { openStore } from "../../db/open.ts";

@@ -1,4 +1,4 @@
-/** The activity log in the store: how much of it, for how long, and what a crash costs. */
+/** The request log in the store: how much of it, for how long, and what a crash costs. */
 
 import { expect, test } from "bun:test";
 import { openStore } from "../../db/open.ts";

@@ -126,7 +126,7 @@ test("a page of another origin changes nothing, on any route", async () => {
     }
   }
   expect((await person.send("GET /v1/account")).status).toBe(200);
-  // It does not get as far as the activity log, which `/mcp` has an entry of.
+  // It does not get as far as the request log, which `/mcp` has an entry of.
   const refused = await until(async () => {
     const { body } = await person.send(`GET /v1/keys/${agent.key.id}/activity?limit=100`);
     const entries = body.items.filter((item: any) => item.code === "forbidden");

@@ -1,4 +1,4 @@
-/** Reads a key's activity log once it is written. */
+/** Reads a key's request log once it is written. */
 
 import type { Send } from "./client.ts";
 import type { TestClock } from "./clock.ts";

@@ -148,7 +148,7 @@ export async function outwait(
 }
 
 /**
- * Gives the entries of a key's activity log since the last call, oldest first. It sends a request of
+ * Gives the entries of a key's request log since the last call, oldest first. It sends a request of
  * its own after them: what is not there by then never comes.
  */
 export function activityReader(clock: TestClock, { person, agent }: Pair) {

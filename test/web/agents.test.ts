@@ -59,7 +59,7 @@ webTest("agents show counts, client and host, and can be renamed and deleted", a
   expect((await agent.send("GET /v1/tasks")).status).toBe(401);
 });
 
-webTest("the activity log loads page by page", async () => {
+webTest("the request log loads page by page", async () => {
   const { person, agent } = await createPair(app.url);
   for (let i = 0; i < 70; i++) await agent.send("GET /v1/tasks");
   await agent.send("GET /v1/tasks/x", undefined, { headers: { "x-agent-host": "ci-7" } });

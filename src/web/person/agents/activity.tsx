@@ -1,4 +1,4 @@
-/** The activity log of an agent: what it called, and how each call ended. */
+/** The request log of an agent: what it called, and how each call ended. */
 
 import { History, RotateCw } from "lucide-react";
 import { useEffect } from "react";
