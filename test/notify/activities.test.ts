@@ -1,4 +1,4 @@
-/** The life of a live activity: start, updates, end (docs/interface.md 14.5). */
+/** The life of a live activity: start, updates, end (§14.5). */
 
 import { afterEach, expect, test } from "bun:test";
 import { createActivityWorld, working } from "../support/activity-world.ts";
@@ -42,12 +42,12 @@ test("a task that becomes in_progress starts one activity per device and activit
     },
     alert: { title: "Build", body: "Started" },
   });
-  // The same spell.
+  // Still in the same period.
   await agent.send(`PATCH /v1/tasks/${task.id}`, { progress: 10 });
   await person.send(`PATCH /v1/tasks/${task.id}`, { title: "Build it" });
   await advance(10);
   expect(await activities()).toEqual([]);
-  // The next one, by the account; and a task that the account makes.
+  // The next period, begun by the account; then a task that the account creates.
   await agent.send(`PATCH /v1/tasks/${task.id}`, { status: "todo" });
   await advance(2);
   await person.send(`PATCH /v1/tasks/${task.id}`, { status: "in_progress" });
@@ -56,7 +56,7 @@ test("a task that becomes in_progress starts one activity per device and activit
   expect(eventsOf(await activities()).sort()).toEqual(starts);
 });
 
-test("nothing starts with the setting off, or where the task is shown already", async () => {
+test("no live activity starts with the setting off or where the task is already shown", async () => {
   const { agent, person, show, b } = await people();
   const shown = await createTask(agent.send, { title: "t", status: "in_progress" });
   await show(shown.id);
@@ -66,14 +66,14 @@ test("nothing starts with the setting off, or where the task is shown already", 
   await activities();
   const task = await createTask(agent.send, working);
   expect(await activities()).toEqual([]);
-  // Switched on, the next spell counts.
+  // With the setting on, the next period counts.
   const about = `about = '${task.id}' and kind = 'start'`;
   expect(await world.rows(`select * from push_records where ${about}`)).toEqual([]);
   await person.send("PATCH /v1/account", { settings: { live_activities: true } });
   await agent.send(`PATCH /v1/tasks/${task.id}`, { progress: 2 });
   expect(await activities()).toEqual([]);
   await agent.send(`PATCH /v1/tasks/${task.id}`, { status: "todo" });
-  // The app shows it by itself before the start is due.
+  // The app shows the task by itself before the start is due.
   apple.behave(({ payload }) =>
     payload.aps.event === "start" ? { status: 429, reason: "TooManyRequests" } : undefined,
   );
@@ -86,7 +86,7 @@ test("nothing starts with the setting off, or where the task is shown already", 
   expect((await activities()).filter(({ payload }) => payload.aps.event === "start")).toEqual([]);
 });
 
-test("updates tell the state, at priority 5 or 10, with a timestamp that grows", async () => {
+test("live activity updates carry the state, priority 5 or 10 and a growing timestamp", async () => {
   const { agent, person, show, b } = await people();
   const task = await createTask(agent.send, working);
   const tokens = [await show(task.id), await show(task.id, b, newToken("b shown"))].sort();
@@ -120,16 +120,16 @@ test("updates tell the state, at priority 5 or 10, with a timestamp that grows",
   expect(await after(answer)).toEqual([5, "Build", 10, "on it", 0]);
   const rename = () => person.send(`PATCH /v1/tasks/${task.id}`, { title: "Built" });
   expect(await after(rename)).toEqual([5, "Built", 10, "on it", 0]);
-  // A question about another task or none is none of its business.
+  // A question about another task, or about none, does not concern this activity.
   await advance(6);
   await ask(agent.send, { prompt: "Go?" });
   expect(await activities()).toEqual([]);
 });
 
-test("timestamps grow even while the clock stands still", async () => {
+test("timestamps of live activities grow even while the clock stands still", async () => {
   const { agent, show } = await people();
   const task = await createTask(agent.send, working);
-  // Before the app shows it, or there would be nothing to start.
+  // This happens before the app shows the activity, or there would be nothing to start.
   await world.settle();
   const token = await show(task.id);
   await agent.send(`PATCH /v1/tasks/${task.id}`, { progress: 1 });
@@ -146,7 +146,7 @@ test("timestamps grow even while the clock stands still", async () => {
   expect(distinct.toSorted((x, y) => x - y)).toEqual(distinct);
 });
 
-test("every end of its reason ends it, and the registration goes once that is sent [§5.6.2(2)]", async () => {
+test("every reason to end a live activity ends it and, once the end is sent, deletes its registration [§5.6.2(2)]", async () => {
   const ends: [
     string,
     (made: Awaited<ReturnType<typeof people>>, id: string) => Promise<unknown>,
@@ -175,7 +175,7 @@ test("every end of its reason ends it, and the registration goes once that is se
     const tokens = [await show(task.id), await show(task.id, b, newToken("b shown"))].sort();
     await agent.send(`PATCH /v1/tasks/${task.id}`, { progress: 7 });
     await activities();
-    // Not before it is sent: the service is away.
+    // The registration stays until then: the service is away.
     apple.behave(() => ({ status: 429, reason: "TooManyRequests", retry_after: 5 }));
     await act(made, task.id);
     await world.settle();
@@ -203,7 +203,7 @@ test("every end of its reason ends it, and the registration goes once that is se
   }
 });
 
-test("an end that never gets through expires, and takes its registration along", async () => {
+test("an end that is never delivered expires and deletes its registration", async () => {
   const { agent, show, shown } = await people();
   const task = await createTask(agent.send, working);
   const token = await show(task.id);
@@ -217,7 +217,7 @@ test("an end that never gets through expires, and takes its registration along",
   expect(await shown()).toEqual([]);
 });
 
-test("an end refused for good takes its registration along", async () => {
+test("an end that is permanently refused deletes its registration", async () => {
   const { agent, show, shown } = await people();
   const task = await createTask(agent.send, working);
   const token = await show(task.id);

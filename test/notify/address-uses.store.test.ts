@@ -1,4 +1,4 @@
-/** What accounts make Relay send to addresses of their choice counts against one limit (docs/interface.md §10.6.8). */
+/** One limit counts everything that accounts make Relay send to addresses of their choice (§10.6.8). */
 
 import { expect, test } from "bun:test";
 import { openStore } from "../../db/open.ts";
@@ -44,7 +44,7 @@ const { quota, window } = RATES.address_uses;
 const detail = expect.stringMatching(/ at most 120 times in an hour\. Try again in \d+ minutes\.$/);
 const refused = { status: 429, code: "rate_limited", detail };
 
-test("channels made and deleted, tests, webhooks of keys and documents of clients share a limit [§10.6.8]", async () => {
+test("new channels, tests, key webhooks and client documents share one limit [§10.6.8]", async () => {
   const person = await createPerson(url);
   const agent = await createAgent(url, person);
   const create = () =>
@@ -56,7 +56,7 @@ test("channels made and deleted, tests, webhooks of keys and documents of client
     await app.webhooks.settled();
     await person.send(`DELETE /v1/channels/${body.channel.id}`);
     posts += receiver.take().length;
-    // What requests themselves are limited by.
+    // The rate limits of the requests themselves.
     await clock.advance(1);
   }
   expect(posts).toBe(quota - 3);
@@ -91,7 +91,7 @@ test("channels made and deleted, tests, webhooks of keys and documents of client
   await app.webhooks.settled();
   expect(receiver.take()).toEqual([]);
   expect(fetched).toBe(1);
-  // The limit is that of the account, and covers an hour.
+  // The limit belongs to the account and covers an hour.
   const other = await createPerson(url);
   const given = { ...WEBHOOK, url: receiver.url("/other") };
   expect((await other.send("POST /v1/channels", given)).status).toBe(201);
@@ -101,7 +101,7 @@ test("channels made and deleted, tests, webhooks of keys and documents of client
   expect((await create()).status).toBe(201);
 });
 
-test("many accounts together use one host so often, and one that has not used it may still [§10.6.8]", async () => {
+test("many accounts share one limit per host, and an account that has not used the host is still served [§10.6.8]", async () => {
   const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
   const ids: string[] = [];
   await clock.skip(window);

@@ -1,4 +1,4 @@
-/** What the admin is told of pushes, and the metrics of them. */
+/** What the admin page and the metrics show of notifications. */
 
 import { expect, test } from "bun:test";
 import { ADMIN, adminClient, metricsOf } from "../support/admin.ts";
@@ -19,7 +19,7 @@ const OTHERS = ["ntfy", "webhook"].map((name) => ({
 }));
 const NAMED = { channel: "apns", lane: "sandbox", environment: "sandbox" };
 
-test("lanes, what waits, and what became of the last ones", async () => {
+test("the admin sees the lanes, their queues and the latest outcomes", async () => {
   const world = await createPushWorld({ env: ADMIN });
   const { app, apple, clock } = world;
   const admin = adminClient(app.url);
@@ -54,12 +54,12 @@ test("lanes, what waits, and what became of the last ones", async () => {
   expect(sampleOf(all, "relay_push_lane_open", NAMED)).toBe(1);
   expect(sampleOf(all, "relay_push_in_flight", NAMED)).toBe(0);
   expect(sampleOf(all, "relay_push_answers_total", { ...NAMED, reason: "ok" })).toBe(accepted);
-  // What is 0 is told too, so that an alarm can go by it.
+  // Zeros are reported too, so that an alarm can watch them.
   expect(sampleOf(all, "relay_push_queued", NAMED)).toBe(0);
   expect(sampleOf(all, "relay_push_oldest_seconds", NAMED)).toBe(0);
   const [phone] = phones;
   for (const secret of ["zanzibar", phone!.id, phone!.apns_token]) {
-    // As a word: the digits of a sum may happen to hold those of a token.
+    // Matched as a word, since a sum may happen to contain the digits of a token.
     for (const one of [JSON.stringify(told), text])
       expect(one).not.toMatch(new RegExp(`\\b${secret}\\b`));
   }
@@ -84,7 +84,7 @@ test("lanes, what waits, and what became of the last ones", async () => {
     },
   ]);
 
-  // A key that is not taken stops the lane, and what comes then waits.
+  // A rejected key stops the lane, and later notifications wait.
   apple.behave(() => ({ status: 403, reason: "InvalidProviderToken" }));
   await ask(agent.send, { prompt: "two" });
   const asked_at = clock.now();
@@ -106,7 +106,7 @@ test("lanes, what waits, and what became of the last ones", async () => {
   expect(failed.some((times) => times > 0)).toBe(true);
 });
 
-test("without a configuration there are the lanes that need none, and their metrics", async () => {
+test("without configuration, the admin sees the lanes that need none, and their metrics", async () => {
   const app = await startTestApp({ env: ADMIN });
   expect(await adminClient(app.url).pushes.query()).toMatchObject({
     lanes: OTHERS,
@@ -120,7 +120,7 @@ test("without a configuration there are the lanes that need none, and their metr
   expect(lanes).toEqual(["ntfy", "webhook"]);
 });
 
-test("what waits for webhooks is a queue like others, and their answers are counted", async () => {
+test("the admin sees the webhook queue like any other, and the answers of webhooks are counted", async () => {
   const receiver = startReceiver();
   const clock = createTestClock();
   const app = await startTestApp({ clock, env: ADMIN, jitter: () => 1 });
@@ -136,7 +136,7 @@ test("what waits for webhooks is a queue like others, and their answers are coun
   expect(queues).toMatchObject([{ channel: "webhook", lane: "webhook", rows: 1 }]);
 });
 
-test("deliveries of questions are counted by type, each by the furthest that it got", async () => {
+test("deliveries of questions are counted by channel type and by the furthest state each reached", async () => {
   const receiver = startReceiver();
   const clock = createTestClock();
   const app = await startTestApp({ clock, env: ADMIN, jitter: () => 1 });
@@ -166,7 +166,7 @@ test("deliveries of questions are counted by type, each by the furthest that it 
   ]);
 });
 
-test("each of four channels has its lane, its answers and its outcomes", async () => {
+test("each of four channels has its own lane, answers and outcomes", async () => {
   const clock = createTestClock();
   const [apple, service, topics] = await Promise.all([
     startApple({ now: clock.now }),
@@ -197,7 +197,7 @@ test("each of four channels has its lane, its answers and its outcomes", async (
   expect(told.lanes.map(({ channel }) => channel)).toEqual(names);
   expect(told.lanes.every(({ counts }) => (counts.ok ?? 0) > 0)).toBe(true);
   expect(told.off).toEqual([]);
-  // Webhooks have no outcome records, as their messages are not notifications.
+  // Webhooks have no outcome records because their messages are not notifications.
   const counted = told.outcomes_by_channel!.map(({ channel }) => channel);
   expect(counted.toSorted()).toEqual(names.slice(0, 3));
   const { all } = await metricsOf(app.url);

@@ -1,4 +1,4 @@
-/** What each answer of the push service leads to (docs/interface.md 14.7). */
+/** How Relay handles each answer of the push service (§14.7). */
 
 import { afterEach, expect, test } from "bun:test";
 import type { Behaviour } from "../support/apple.ts";
@@ -14,7 +14,7 @@ afterEach(() => {
   expect(apple.faults.splice(0)).toEqual([]);
 });
 
-/** A person with one phone whose setting up has been told. */
+/** A person with one phone, after the pushes of the setup were sent. */
 async function people() {
   const made = await world.people("a");
   await advance(61);
@@ -24,13 +24,13 @@ async function people() {
   return {
     ...made,
     phone,
-    /** Kind, outcome, reason and attempts of the phone's newest records, the last one first. */
+    /** Kind, outcome, reason and attempts of the phone's newest records, newest first. */
     async records(count: number) {
       const { records: all } = await world.app.services.deliveryFigures.read(100);
       const mine = all.filter(({ recipient_id }) => recipient_id === phone.id).slice(0, count);
       return mine.map(({ kind, outcome, reason, attempts }) => [kind, outcome, reason, attempts]);
     },
-    /** Kinds of the pushes that wait for the phone. */
+    /** Kinds of the pushes queued for the phone. */
     queued: async () =>
       (
         await world.rows(`select kind from pushes where device_id = '${phone.id}' order by seq`)
@@ -47,18 +47,18 @@ const tokensOf = async (device_id: string) =>
 
 const counted = () => world.app.sender.health()[0]!.counts;
 
-/** The answers to the phone's pushes, one after another; then all is well. */
+/** The answers to the phone's next pushes, in order; every later push is accepted. */
 const answers = ({ apns_token }: Phone, ...list: Behaviour[]) => {
   apple.behave(({ token }) => (token === apns_token ? list.shift() : undefined));
 };
 
-/** Seconds after which each request for the token came, from the first one on. */
+/** Seconds from the first request for the token to each one. */
 const waits = (token: string) => {
   const times = apple.received.filter((one) => one.token === token).map(({ time }) => time);
   return times.map((time) => Math.round(time - times[0]!));
 };
 
-test("200: the row goes, and an outcome record without content stays", async () => {
+test("a 200 deletes the queued row and leaves an outcome record without content", async () => {
   const { agent, phone, records, queued } = await people();
   const { id } = await ask(agent.send, { prompt: "Secret prompt?" });
   await world.settle();
@@ -71,7 +71,7 @@ test("200: the row goes, and an outcome record without content stays", async () 
   for (const secret of ["Secret", phone.apns_token]) expect(row!.join(" ")).not.toContain(secret);
 });
 
-test("410 and BadDeviceToken take back the token that was used, and no other [§5.3.2(5)]", async () => {
+test("410 and BadDeviceToken remove the token that was used and no other [§5.3.2(5)]", async () => {
   for (const [status, reason] of [
     [410, "Unregistered"],
     [410, "ExpiredToken"],
@@ -102,7 +102,7 @@ test("410 and BadDeviceToken take back the token that was used, and no other [§
   }
 });
 
-test("a device registered anew while the 410 is under way keeps its token, and gets the push", async () => {
+test("a device registered anew while its 410 is on the way keeps its token and gets the push", async () => {
   const { agent, person, phone, records } = await people();
   const { id, ...tokens } = phone;
   const device = { platform: "ios", model: "m", os_version: "1", app_version: "1" };
@@ -114,7 +114,7 @@ test("a device registered anew while the 410 is under way keeps its token, and g
   const old = apple.hold();
   apple.behave(({ token }) => (token === phone.apns_token ? gone(world.clock.now()) : undefined));
   await ask(agent.send, { prompt: "one" });
-  // It is under way with the old one.
+  // This push uses the old token.
   await until(() => apple.openStreams() > 0);
   const renewed = `${phone.apns_token}ff`;
   await put({ ...tokens, apns_token: renewed });
@@ -124,7 +124,7 @@ test("a device registered anew while the 410 is under way keeps its token, and g
   expect(apple.delivered.map(({ token }) => token)).toEqual([renewed]);
   expect(await records(1)).toEqual([["question", "sent", null, 2]]);
 
-  // With the same one, after the service found it invalid.
+  // With the same token, after the service found it invalid.
   apple.forget();
   const before = world.clock.now();
   await advance(10);
@@ -139,7 +139,7 @@ test("a device registered anew while the 410 is under way keeps its token, and g
   expect(apple.delivered.length).toBe(1);
 });
 
-test("410 for a live activity takes its registration, unless it has another token by now", async () => {
+test("a 410 for a live activity deletes its registration, unless the token has changed", async () => {
   const { agent, person, phone, queued } = await people();
   const shown = () => world.rows("select push_token from live_activities");
   const { id } = await createTask(agent.send, { title: "t", status: "in_progress" });
@@ -171,7 +171,7 @@ test("410 for a live activity takes its registration, unless it has another toke
   expect(await queued()).toEqual([]);
 });
 
-test("a fault of the configuration is logged and counted; the token stays, and nothing is repeated", async () => {
+test("a configuration error is logged and counted; the token stays and nothing is repeated", async () => {
   const { agent, phone, records } = await people();
   const faults = [
     [400, "DeviceTokenNotForTopic"],
@@ -197,7 +197,7 @@ test("a fault of the configuration is logged and counted; the token stays, and n
   expect(world.app.sender.health()[0]!.state).toBe("open");
 });
 
-test("413 and other 4xx are dropped, logged and counted", async () => {
+test("pushes answered with 413 or another 4xx are dropped, logged and counted", async () => {
   const { agent, records, phone } = await people();
   for (const [status, reason] of [
     [413, "PayloadTooLarge"],
@@ -216,7 +216,7 @@ test("413 and other 4xx are dropped, logged and counted", async () => {
   expect(waits(phone.apns_token).length).toBe(5);
 });
 
-test("429 TooManyRequests: that token waits 30 s, doubling, and Retry-After is obeyed", async () => {
+test("429 TooManyRequests holds the token for 30 s, then doubles, and Retry-After is obeyed", async () => {
   const { agent, person, phone, queued } = await people();
   const other = await world.phone(person, "b");
   const busy = { status: 429, reason: "TooManyRequests" };
@@ -224,7 +224,7 @@ test("429 TooManyRequests: that token waits 30 s, doubling, and Retry-After is o
   apple.behave(({ token }) => (token === phone.apns_token ? left.shift() : undefined));
   await ask(agent.send, { prompt: "one" });
   await advance(10);
-  // What else is for that token waits with it; other tokens do not.
+  // Other pushes for that token wait too; other tokens do not.
   await ask(agent.send, { prompt: "two" });
   await world.settle();
   expect(apple.received.filter(({ token }) => token === phone.apns_token).length).toBe(1);
@@ -244,7 +244,7 @@ test("429 TooManyRequests: that token waits 30 s, doubling, and Retry-After is o
   expect(await queued()).toEqual([]);
 });
 
-test("Retry-After is the least that a token waits", async () => {
+test("a token waits at least as long as Retry-After says", async () => {
   const { agent, phone, records } = await people();
   const busy = { status: 429, reason: "TooManyRequests" };
   answers(phone, busy, busy, busy, { ...busy, retry_after: 1_000 });
@@ -252,7 +252,7 @@ test("Retry-After is the least that a token waits", async () => {
   await advance(1_600, 8);
   const [, one, two, three, four] = waits(phone.apns_token) as number[];
   const steps = [one!, two! - one!, three! - two!, four! - three!];
-  // The whole spread, since chance stands at its most: 30, 60, 120, then 1,000 and 240.
+  // The full spread, since the random number is at its maximum: 30, 60, 120, then 1,000 and 240.
   for (const [i, wait] of [30, 60, 120, 1_240].entries()) {
     expect(steps[i]!).toBeGreaterThanOrEqual(wait);
     expect(steps[i]!).toBeLessThanOrEqual(wait + 10);
@@ -260,7 +260,7 @@ test("Retry-After is the least that a token waits", async () => {
   expect(await records(1)).toEqual([["question", "sent", null, 5]]);
 });
 
-test("5xx: 15 minutes, and a question twice sooner", async () => {
+test("a push answered with 5xx is retried for 15 minutes, and a question twice sooner", async () => {
   const { agent, phone } = await people();
   const down = { status: 503, reason: "ServiceUnavailable" };
   answers(phone, down, down, down, { status: 500, reason: "InternalServerError" });
@@ -287,7 +287,7 @@ test("5xx: 15 minutes, and a question twice sooner", async () => {
   expect(tries()).toBe(2);
 });
 
-test("a push that cannot be sent ends with its own expiry", async () => {
+test("a push that cannot be sent ends when it expires", async () => {
   const { agent, person, records, queued } = await people();
   apple.behave(() => ({ status: 503, reason: "Shutdown" }));
   await ask(agent.send, { prompt: "one", expires_in: 60 });
@@ -296,7 +296,7 @@ test("a push that cannot be sent ends with its own expiry", async () => {
   expect((await queued()).length).toBe(2);
   await advance(15);
   expect(await queued()).toEqual(["silent"]);
-  // A clear is tried for a day, lest its notification stays.
+  // A clear is retried for a day, so that its notification does not stay on the screen.
   await advance(85_000, 1_000);
   expect(await queued()).toEqual(["silent"]);
   await advance(2_000, 100);
@@ -308,9 +308,9 @@ test("a push that cannot be sent ends with its own expiry", async () => {
   ]);
 });
 
-test("what is late is not sent when its question has ended, and is cleared again when it was", async () => {
+test("a late push is not sent once its question has ended, and is cleared if it was sent", async () => {
   const { agent, person, phone, told, records } = await people();
-  // Refused for now; answered meanwhile: never sent.
+  // Refused for now and answered meanwhile: never sent.
   answers(phone, { status: 503, reason: "Shutdown" });
   const first = await ask(agent.send, { prompt: "one" });
   await world.settle();
@@ -322,7 +322,7 @@ test("what is late is not sent when its question has ended, and is cleared again
     "pointless",
   ]);
 
-  // Under way while it is answered, and so slow that the clear overtakes it.
+  // Being sent while the question is answered, and so slow that the clear overtakes it.
   apple.forget();
   const slow = apple.hold();
   const second = await ask(agent.send, { prompt: "two" });

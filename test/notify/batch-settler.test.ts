@@ -1,4 +1,4 @@
-/** Deliveries that were accepted at the same time are settled together, and none at the cost of another. */
+/** Deliveries accepted at the same time are settled together, and one cannot harm another. */
 
 import { expect, test } from "bun:test";
 import type { AcceptedDelivery } from "../../db/notify/accepted.ts";
@@ -12,7 +12,7 @@ import { startTestApp } from "../support/app.ts";
 import { createPerson } from "../support/client.ts";
 import { createTestStore } from "../support/store.ts";
 
-/** Deliveries in one batch. */
+/** Most deliveries in one batch. */
 const MOST = 16;
 
 const { url: database_url } = await createTestStore();
@@ -64,7 +64,7 @@ function begin() {
   return { settle, strike: beat.resolve, batches, failures };
 }
 
-test("what is accepted within a beat shares batches of a bounded size", async () => {
+test("deliveries accepted at about the same time share batches of a bounded size", async () => {
   const { settle, strike, batches, failures } = begin();
   const names = Array.from({ length: MOST + 3 }, (_, i) => `first-${i}`);
   const written = names.map((name) => settle(accepted(name)));
@@ -75,7 +75,7 @@ test("what is accepted within a beat shares batches of a bounded size", async ()
   expect(failures).toEqual([]);
 });
 
-test("one goes, one goes on with what came meanwhile, and one that another sends by now stays", async () => {
+test("settling deletes a finished row, requeues one with newer changes and leaves one leased by another process", async () => {
   const insert = statement(
     sql`insert into pushes (account_id, device_id, kind, subject, task_id, environment, parts, more, lease, urgency, due_at, expires_at, created_at, attempts, apns_id)
       select ${p("account_id")}, 'dev_1', 'task', value ->> 0, value ->> 0, 'sandbox', '["created"]', value ->> 1, value ->> 2, 1, 9e12, 9e12, 1, 1, value ->> 0
@@ -107,7 +107,7 @@ test("one goes, one goes on with what came meanwhile, and one that another sends
   expect(failures).toEqual([]);
 });
 
-test("one that cannot be settled does not hold up the others", async () => {
+test("a delivery that cannot be settled does not hold up the others", async () => {
   const { settle, strike, failures } = begin();
   const bad = accepted("bad", { attempts: null });
   const rows = [accepted("a"), accepted("b"), bad, accepted("c"), accepted("d")];
@@ -119,7 +119,7 @@ test("one that cannot be settled does not hold up the others", async () => {
   expect(failures.length).toBe(1);
 });
 
-test("what several ask for beside their rows is done once", async () => {
+test("a statement that several deliveries ask for runs once", async () => {
   const { settle, strike, batches } = begin();
   const touch = statement(sql`update accounts set live_activities = live_activities`);
   const written = ["x1", "x2", "x3"].map((name) => settle(accepted(name), () => [touch({})]));

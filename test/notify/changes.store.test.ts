@@ -1,4 +1,4 @@
-/** What each change sends, and to whom (docs/interface.md 14.2), on the stand-in for Apple. */
+/** What each change sends, and to whom (§14.2), on the stand-in for Apple. */
 
 import { afterEach, expect, test } from "bun:test";
 import { ask, createAgent, createPair, createTask } from "../support/client.ts";
@@ -9,7 +9,7 @@ const { app, apple, advance } = world;
 
 afterEach(() => expect(apple.faults).toEqual([]));
 
-/** A person with two phones and an agent whose setting up has been told, long enough ago. */
+/** A person with two phones and an agent, long enough after the pushes of the setup. */
 async function people() {
   const made = await world.people("a", "b");
   await advance(61, 2);
@@ -18,7 +18,7 @@ async function people() {
   return made;
 }
 
-test("a question goes to all devices with a token, by its kind, at once", async () => {
+test("a question goes at once to all devices with a token, by its kind", async () => {
   const { agent, person } = await people();
   await world.phone(person, "mute", { apns_token: null });
   const kinds = [
@@ -52,7 +52,7 @@ test("a question goes to all devices with a token, by its kind, at once", async 
   }
 });
 
-test("a question that leaves pending, in whichever way, is cleared everywhere", async () => {
+test("a question that stops being pending is cleared on every device, whatever ended it", async () => {
   const { agent, person, told } = await people();
   const task = await createTask(agent.send, { title: "t", notify: false });
   const bodies = [{ prompt: "1" }, { prompt: "2" }, { prompt: "3", expires_in: 60 }];
@@ -77,7 +77,7 @@ test("a question that leaves pending, in whichever way, is cleared everywhere", 
   expect(await told()).toEqual([`a: clear ${both}`, "a: widget", `b: clear ${both}`, "b: widget"]);
 });
 
-test("an agent's task is visible when made and when its status changes, else passive", async () => {
+test("an agent's task is visible when created and when its status changes, otherwise passive", async () => {
   const { agent, told } = await people();
   const task = await createTask(agent.send, { title: "Ship" });
   const patch = async (body: object) => {
@@ -120,7 +120,7 @@ test("an agent's task is visible when made and when its status changes, else pas
   }
 });
 
-test("with notify false an agent's task is silent", async () => {
+test("an agent's task with notify false is silent", async () => {
   const { agent, told } = await people();
   const task = await createTask(agent.send, { title: "t", notify: false });
   expect(await told()).toEqual(["a: silent", "a: widget", "b: silent", "b: widget"]);
@@ -129,7 +129,7 @@ test("with notify false an agent's task is silent", async () => {
   const visible = async () => (await told()).filter((line) => line.includes("/"));
   await agent.send(`PATCH /v1/tasks/${task.id}`, { notify: true });
   expect(await visible()).toEqual(["a: passive t / Changed", "b: passive t / Changed"]);
-  // What a visible push that still waits would say is not said any more.
+  // The content of a visible push that is still queued is dropped.
   await agent.send(`PATCH /v1/tasks/${task.id}`, { progress: 4 });
   await agent.send(`PATCH /v1/tasks/${task.id}`, { notify: false });
   expect(await visible()).toEqual([]);
@@ -137,10 +137,10 @@ test("with notify false an agent's task is silent", async () => {
   expect(await visible()).toEqual([]);
 });
 
-test("what the account makes, changes or deletes is silent", async () => {
+test("tasks that the account creates, changes or deletes are silent", async () => {
   const { agent, person, told } = await people();
   const { id: key_id } = agent.key;
-  // Each with the hour's three silent pushes behind it.
+  // Each after the hour's three silent pushes.
   const after = async (act: () => Promise<unknown>) => {
     await world.skip(3_600);
     await told();
@@ -174,7 +174,7 @@ test("what the account makes, changes or deletes is silent", async () => {
   ]);
 });
 
-test("what changes nothing, and seen_at, send nothing [§5.5.5(4)]", async () => {
+test("an update that changes nothing, and seen_at, send nothing [§5.5.5(4)]", async () => {
   const { agent, person, told } = await people();
   const task = await createTask(person.send, { title: "t", key_id: agent.key.id });
   await advance(61, 2);
@@ -189,7 +189,7 @@ test("what changes nothing, and seen_at, send nothing [§5.5.5(4)]", async () =>
   expect(await world.rows("select * from pushes")).toEqual([]);
 });
 
-test("a task that expires is cleared", async () => {
+test("a task that expires is cleared on devices", async () => {
   const { agent, told } = await people();
   const { id } = await createTask(agent.send, { title: "t", status: "done", notify: false });
   await advance(60, 2);
@@ -199,7 +199,7 @@ test("a task that expires is cleared", async () => {
   expect(await told()).toEqual([`a: clear ${id}`, "a: widget", `b: clear ${id}`, "b: widget"]);
 });
 
-test("the deletion of a key clears what it showed, and drops what it had queued", async () => {
+test("deleting a key clears what it showed and drops what it had queued", async () => {
   const { agent, person, told } = await people();
   const task = await createTask(agent.send, { title: "t" });
   const gone = await createTask(agent.send, { title: "gone" });
@@ -222,7 +222,7 @@ test("the deletion of a key clears what it showed, and drops what it had queued"
   expect((await other.send(`GET /v1/tasks/${kept.id}`)).status).toBe(200);
 });
 
-test("the deletion of the account clears what was shown, when its devices are gone already", async () => {
+test("deleting the account clears what was shown even when its devices are already gone", async () => {
   const { agent, person, phones, told } = await people();
   const task = await createTask(agent.send, { title: "t", status: "in_progress" });
   const question = await ask(agent.send, { prompt: "Go?" });

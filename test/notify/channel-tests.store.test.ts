@@ -1,4 +1,4 @@
-/** Tests of channels that a client asks for: they hold up nobody, and are held up by nobody (docs/interface.md 19.2.5). */
+/** Channel tests that a client asks for delay nobody and are delayed by nobody (§19.2.5). */
 
 import { expect, test } from "bun:test";
 import { NOTIFICATION_LIMITS } from "../../src/notification-limits.ts";
@@ -29,7 +29,7 @@ async function beginHanging(server: string, channels: number) {
   return ids.map((id) => ({ person, id }));
 }
 
-test("tests of one account hold up no test and no question of another to the same host [§19.2.5] [§19.4.6]", async () => {
+test("channel tests of one account delay no test or question of another account to the same host [§19.2.5] [§19.4.6]", async () => {
   const server = await startNtfy();
   server.behave("hang some");
   const hanging = await beginHanging(server.url, 6);
@@ -37,12 +37,12 @@ test("tests of one account hold up no test and no question of another to the sam
   const before = clock.pendingIn(NOTIFICATION_LIMITS.connection_wait);
   const stuck = hanging.map(testOf);
   await until(() => server.open() === 1);
-  // The other account's test and question go at once, past the five that wait.
+  // The other account's test and question go at once, ahead of the five that wait.
   expect((await testOf(other)).body).toMatchObject({ status: "sent", reason: null });
   await ask(other.agent.send);
   await settled();
   expect(server.take().map(({ topic }) => topic)).toEqual([other.topic, other.topic]);
-  // One of them is tried at a time; those that had no connection in time were not tried.
+  // One of them is tried at a time; those that got no connection in time were not tried.
   await until(
     () => clock.pendingIn(NOTIFICATION_LIMITS.connection_wait) >= before + hanging.length,
   );
@@ -52,20 +52,20 @@ test("tests of one account hold up no test and no question of another to the sam
   const told = await Promise.all(stuck);
   const reasons = told.map(({ body }) => body.reason);
   expect(new Set(reasons)).toEqual(new Set(["busy", "timed_out"]));
-  // Of a channel that was not tried, nothing is known.
+  // Nothing is known of a channel that was not tried.
   const { channels } = (await hanging[0]!.person.send("GET /v1/channels")).body;
   const untried = hanging.filter((_, i) => reasons[i] === "busy").map(({ id }) => id);
   for (const id of untried) {
     const one = channels.find((channel: { id: string }) => channel.id === id);
     expect(one).toMatchObject({ state: "ok", last_error: null });
   }
-  // Their failures are none of the host: a question is sent to it at once.
+  // Their failures do not count against the host: a question is sent to it at once.
   await ask(other.agent.send);
   await settled();
   expect(server.take().map(({ topic }) => topic)).toEqual([other.topic]);
 });
 
-test("an ntfy server that answers a test with 410 is gone until a test succeeds [§19.5.4]", async () => {
+test("an ntfy channel answered with 410 to a test is gone until a test succeeds [§19.5.4]", async () => {
   const server = await startNtfy();
   const one = await begin({}, server.url);
   server.behave(410);
@@ -82,7 +82,7 @@ test("an ntfy server that answers a test with 410 is gone until a test succeeds 
   expect(server.take()).toHaveLength(2);
 });
 
-test("the test of a webhook is busy if no connection is free in time, and then none is made [§19.2.5]", async () => {
+test("a webhook test reports busy if no connection is free in time, and makes none [§19.2.5]", async () => {
   const receiver = startReceiver();
   const slow = gate();
   receiver.behave(async () => {
@@ -98,7 +98,7 @@ test("the test of a webhook is busy if no connection is free in time, and then n
   };
   for (let i = 0; i < 3; i++) await create(`/hang-${i}`);
   await until(() => receiver.open() === 3);
-  // Channels that fail leave the last connection; a test has it now.
+  // Failing channels leave the last connection free; a test has it now.
   const hanging = testOf(await create("/hang-3"));
   await until(() => receiver.open() === 4);
   const waiting = await create("/waiting");
@@ -115,7 +115,7 @@ test("the test of a webhook is busy if no connection is free in time, and then n
   expect(receiver.mostOfHost()).toBe(4);
 });
 
-test("tests have half of a host's connections, one of each account, before what the account has queued [§19.2.5]", async () => {
+test("tests have half of a host's connections, one per account, ahead of the account's queued messages [§19.2.5]", async () => {
   const slots = createHostSlots({ per_host: 4 });
   const { signal: until } = new AbortController();
   const served: string[] = [];
@@ -127,7 +127,7 @@ test("tests have half of a host's connections, one of each account, before what 
   const [a, , b, c] = ["a", "a", "b", "c"].map((owner) => wait(owner));
   const [endA, endB] = await Promise.all([a!, b!]);
   expect(served).toEqual(["a test", "b test"]);
-  // The others are for what is queued.
+  // The others are for queued messages.
   const queued = ["x", "y", "z"].map((owner) => slots.take("host", owner));
   expect(queued.map((release) => release !== null)).toEqual([true, true, false]);
   void wait("c", false);
@@ -135,7 +135,7 @@ test("tests have half of a host's connections, one of each account, before what 
   endB!();
   await c!;
   expect(served).toEqual(["a test", "b test", "a test", "c test"]);
-  // Two that end at once wake two that wait.
+  // Two connections that end at once wake two waiting tests.
   const other = createHostSlots({ per_host: 2 });
   const both = [other.take("host", "x")!, other.take("host", "y")!];
   const d = other.wait("host", { owner: "d", is_test: true, until });
@@ -143,7 +143,7 @@ test("tests have half of a host's connections, one of each account, before what 
   expect(await d).not.toBeNull();
 });
 
-test("one that is late gets none, and the next one in line does", async () => {
+test("a test that is too late gets no connection, and the next in line does", async () => {
   const slots = createHostSlots({ per_host: 2 });
   const held = [slots.take("host", "x")!, slots.take("host", "y")!];
   const impatient = new AbortController();

@@ -1,4 +1,4 @@
-/** The contract of a channel (src/notify/channel.ts), on every one of the registry. */
+/** The contract of a channel (src/notify/channel.ts), tested on every registered channel. */
 
 import { describe, expect, test } from "bun:test";
 import { readConfig } from "../../src/config.ts";
@@ -27,12 +27,12 @@ import { createTestClock } from "../support/clock.ts";
 import { createNetwork } from "../support/outbound.ts";
 import { until } from "../support/until.ts";
 
-/** Bytes of a request as JSON: a payload and what goes with it. */
+/** Bytes of a request as JSON: the payload and its metadata. */
 const REQUEST_BYTES = 2 * NOTIFICATION_LIMITS.payload_bytes;
-/** The longest wait that a verdict may ask for: as long as a service may say. */
+/** The longest wait that a verdict may ask for: as long as a service may ask for. */
 const WAIT = 1_000_000;
 
-/** Notifications of every kind, short and as long as they get, full and generic. */
+/** Notifications of every kind, from short to the longest possible, full and generic. */
 function notifications(): Notification[] {
   const now = 1_800_000_000.25;
   const ids = { id: `qst_${"0".repeat(32)}`, key_id: `key_${"0".repeat(32)}`, now };
@@ -81,7 +81,7 @@ function notifications(): Notification[] {
   return all;
 }
 
-/** Requests to this machine, as in an app of the tests. */
+/** Requests to this machine, as in a test app. */
 const network = (): Network => createNetwork({ private_networks: ["127.0.0.0/8"] });
 
 function freeze<Value>(value: Value): Value {
@@ -125,7 +125,7 @@ async function begin(channel: Channel) {
       await app.sender.settled();
     },
     settled: () => app.sender.settled(),
-    /** Outcome and attempts of the questions, the newest first. */
+    /** Outcome and attempts of the questions, newest first. */
     outcomes: async () =>
       (await records())
         .filter(({ kind }) => kind === "question")
@@ -151,7 +151,7 @@ for (const channel of CHANNELS) {
       return kind === "test" ? channel.register !== undefined : channel.supports(kind);
     };
 
-    test("render is pure and bounded, and gives nothing of a kind that is not supported", async () => {
+    test("render is pure and bounded, and returns nothing for an unsupported kind", async () => {
       const destination = freeze(await destinationOf());
       const kinds = new Set<string>();
       for (const notification of notifications()) {
@@ -165,7 +165,7 @@ for (const channel of CHANNELS) {
       expect([...kinds].sort()).toEqual([...NOTIFICATION_KINDS, "ended", "test"].sort());
     });
 
-    test("classify gives a bounded verdict on each answer, and nothing is sent twice for ever", async () => {
+    test("classify gives a bounded verdict on each answer and never retries for ever", async () => {
       const answers = (await fixture?.())?.answers ?? [];
       for (const answer of answers) {
         freeze(answer);
@@ -190,7 +190,7 @@ for (const channel of CHANNELS) {
       const service = await fixture?.();
       service?.setNow(clock.now);
       const connections = await channel.connect(readConfig(service?.env ?? {}), clock, network());
-      // One that needs a service needs a stand-in for it.
+      // A channel that needs a service needs a stand-in for it.
       expect(connections.length).toBeGreaterThan(0);
       const question = notifications().find(({ kind }) => kind === "question")!;
       for (const connection of connections) {
@@ -243,13 +243,13 @@ for (const channel of CHANNELS) {
 
     if (!fixture) return;
 
-    test("without configuration it connects to nothing, unless it needs none", async () => {
+    test("a channel without configuration connects to nothing, unless it needs none", async () => {
       const needs = Object.keys((await fixture()).env).length > 0;
       const connections = await channel.connect(readConfig({}), createTestClock(), network());
       expect(connections.length === 0).toBe(needs);
     });
 
-    test("what is refused for now is sent again, once it is taken, and no more", async () => {
+    test("a delivery refused for now is sent again until accepted, and not after", async () => {
       for (const how of ["busy", "broken", "lost"] as const) {
         const world = await begin(channel);
         world.treat(how);
@@ -264,7 +264,7 @@ for (const channel of CHANNELS) {
       }
     });
 
-    test("what is refused for good is dropped at once, and its target stays", async () => {
+    test("a delivery refused for good is dropped at once, and its target stays", async () => {
       const world = await begin(channel);
       world.treat("refused");
       const before = world.received();
@@ -281,7 +281,7 @@ for (const channel of CHANNELS) {
       ]);
     });
 
-    test("a target that the service knows no more is forgotten, until it is registered again", async () => {
+    test("a target that the service no longer knows is forgotten until registered again", async () => {
       const world = await begin(channel);
       world.treat("gone");
       await ask(world.agent.send);
@@ -298,13 +298,13 @@ for (const channel of CHANNELS) {
       expect(world.received()).toBe(before + 1);
     });
 
-    test("what never gets through is given up when it expires", async () => {
+    test("a delivery that never succeeds is given up when it expires", async () => {
       const world = await begin(channel);
       world.treat("broken");
       await ask(world.agent.send, { prompt: "Go?", expires_in: 60 });
       await world.advance(150);
       const [[outcome] = []] = await world.outcomes();
-      // Where it may have arrived, its end is to follow, and is tried in its place.
+      // Where the delivery may have arrived, its end is queued and tried in its place.
       const { replaces = "never" } = channel;
       const ways = { never: ["expired"], if_known: ["pointless"], always: [undefined, "expired"] };
       const expected: readonly unknown[] = ways[replaces];

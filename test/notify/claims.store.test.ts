@@ -1,4 +1,4 @@
-/** Rows that a worker claimed: a start among them is sent once, or not at all. */
+/** Rows that a worker claimed: a start among them is sent at most once. */
 
 import { afterAll, expect, test } from "bun:test";
 import type { Store } from "../../db/store.ts";
@@ -18,7 +18,7 @@ import { createNetwork } from "../support/outbound.ts";
 import { createPushWorld } from "../support/push-world.ts";
 import { until } from "../support/until.ts";
 
-/** Nothing is sent until a worker of the test does. */
+/** Nothing is sent until a worker of the test sends it. */
 async function quiet() {
   const world = await createPushWorld();
   const { agent } = await world.people("a");
@@ -34,7 +34,7 @@ async function quiet() {
 
 type Quiet = Awaited<ReturnType<typeof quiet>>["world"];
 
-/** A worker on a store that a test puts itself in front of. */
+/** A worker on a store whose calls the test can intercept. */
 async function workerOn({ apple, clock, store }: Quiet, faults: Partial<Store>) {
   const config = readConfig({ ...apple.env("SANDBOX") });
   const network = createNetwork();
@@ -48,12 +48,12 @@ async function workerOn({ apple, clock, store }: Quiet, faults: Partial<Store>) 
   const ticketOf = () => "";
   const worker = createDeliveryWorker({ ...connected!, ...rest, ticketOf });
   afterAll(() => worker.stop());
-  /** How often it waited for the store. */
+  /** How often the worker waited for the store. */
   const waits = () => lines.filter((line) => line.includes("wait for the store")).length;
   return { worker, waits };
 }
 
-test("a store that is away for a moment after a claim loses no start", async () => {
+test("a store that fails for a moment after a claim loses no start", async () => {
   const { world, starts, outcomes } = await quiet();
   let asked = 0;
   const { worker, waits } = await workerOn(world, {
@@ -71,7 +71,7 @@ test("a store that is away for a moment after a claim loses no start", async () 
   expect(await outcomes()).toEqual(["sent"]);
 });
 
-test("a claim of which nobody knows whether it was written loses no start", async () => {
+test("a claim whose outcome is unknown loses no start", async () => {
   const { world, starts, outcomes } = await quiet();
   let cut = false;
   const { worker } = await workerOn(world, {
@@ -107,7 +107,7 @@ test("claims and outcomes are written in the background, so that requests do not
   expect(written).not.toContain(undefined);
 });
 
-test("a start whose lease ran out may have been sent, and never is again", async () => {
+test("a start whose lease ran out may have been sent, and is never sent again", async () => {
   const { world, starts, outcomes } = await quiet();
   const lapse = (world.clock.now() + 15) * 1_000;
   await world.change(
@@ -120,11 +120,11 @@ test("a start whose lease ran out may have been sent, and never is again", async
   }
   expect(starts()).toEqual([]);
   expect(await outcomes()).toEqual(["unclear"]);
-  // Its alert was not the dead one's.
+  // The dead worker had not sent the alert.
   expect(world.apple.delivered.some(({ type }) => type === "alert")).toBe(true);
 });
 
-test("an account is claimed before what another one queued earlier, however fast that goes [§14.4.1]", async () => {
+test("an account's notifications are claimed before what another account queued earlier, however fast [§14.4.1]", async () => {
   const { world } = await quiet();
   const { clock, store, change } = world;
   await change("delete from pushes");

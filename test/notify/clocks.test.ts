@@ -1,4 +1,4 @@
-/** Leases of pushes go by no wall clock (docs/interface.md 11.5). */
+/** Leases of pushes do not depend on the wall clock (§11.5). */
 
 import { expect, test } from "bun:test";
 import { createTask } from "../support/client.ts";
@@ -7,13 +7,13 @@ import { createPushWorld } from "../support/push-world.ts";
 import { until } from "../support/until.ts";
 
 const HOUR = 3_600;
-/** Seconds of a lease and of the look that finds it over. */
+/** Seconds of a lease and of the look that finds it expired. */
 const TAKE_OVER = 17;
 
 const world = await createPushWorld();
 const { apple, clock } = world;
 
-/** A person with one phone, where nothing is under way. */
+/** A person with one phone, and nothing being sent. */
 async function people() {
   const made = await world.people("a");
   await world.advance(61, 2);
@@ -22,7 +22,7 @@ async function people() {
 }
 const alerts = () => apple.received.filter(({ type }) => type === "alert").length;
 
-test("a process whose clock is hours ahead takes nothing that another one is sending", async () => {
+test("a process whose clock is hours ahead takes nothing that another process is sending", async () => {
   const { agent } = await people();
   const ahead = createTestClock();
   ahead.shiftWall(2 * HOUR);
@@ -30,7 +30,7 @@ test("a process whose clock is hours ahead takes nothing that another one is sen
   const sending = apple.hold();
   await createTask(agent.send, { title: "t" });
   await until(() => apple.openStreams() > 0);
-  // Time goes by for the other one alone, but less than a lease.
+  // Time passes only for the other process, by less than a lease.
   for (let i = 0; i < 10; i++) {
     await ahead.advance(1);
     await peer.sender.settled();
@@ -43,7 +43,7 @@ test("a process whose clock is hours ahead takes nothing that another one is sen
   await peer.stop();
 });
 
-/** A push that a process claimed and died of; another process then has `pass` to go on with. */
+/** A push that a process claimed before it died; then another process has `pass` to go on with. */
 async function leaveClaimed(stamp: number) {
   const { agent } = await people();
   await world.app.sender.stop();
@@ -66,7 +66,7 @@ for (const [whose, stamp] of [
   ["was days ahead", 3 * 24 * HOUR],
   ["was days behind", -3 * 24 * HOUR],
 ] as const) {
-  test(`what a dead process had claimed whose clock ${whose} is sent after a lease`, async () => {
+  test(`a push claimed by a dead process whose clock ${whose} is sent after a lease`, async () => {
     const { peer, pass } = await leaveClaimed(stamp);
     await pass(13);
     expect(alerts()).toBe(0);

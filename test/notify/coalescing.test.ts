@@ -1,4 +1,4 @@
-/** How many pushes many changes become (docs/interface.md 14.4), and that the last state arrives. */
+/** How few pushes many changes become (§14.4), and that the last state arrives. */
 
 import { afterEach, expect, test } from "bun:test";
 import type { Received } from "../support/apple-checks.ts";
@@ -14,7 +14,7 @@ afterEach(() => expect(apple.faults.splice(0)).toEqual([]));
 
 async function people(...names: string[]) {
   const made = await world.people(...names);
-  // The hour's silent pushes are behind them.
+  // The hour's silent pushes are used up.
   await world.skip(3_601);
   await advance(2);
   await made.told();
@@ -24,7 +24,7 @@ async function people(...names: string[]) {
 
 const SHORT: Record<string, string> = { alert: "alert", background: "silent", widgets: "widget" };
 
-/** By kind, the seconds after `from` at which the pushes to these tokens came. */
+/** By kind, the seconds after `from` at which pushes reached these tokens. */
 function timesOf(pushes: readonly Received[], from: number, tokens: readonly string[]) {
   const times: Record<string, number[]> = {};
   for (const { token, type, payload, time } of pushes) {
@@ -37,7 +37,7 @@ function timesOf(pushes: readonly Received[], from: number, tokens: readonly str
   return times;
 }
 
-test("silent pushes that only say that something changed: three an hour and device", async () => {
+test("a device gets at most three silent pushes an hour that only say that something changed", async () => {
   const { person, agent, phones } = await people("a", "b");
   const from = world.clock.now();
   for (let i = 0; i < 12; i++) {
@@ -57,7 +57,7 @@ test("silent pushes that only say that something changed: three an hour and devi
   }
 });
 
-test("clears are collected for at most 2 s, whatever the hourly count; more than 50 ids are split", async () => {
+test("clears are collected for at most 2 s outside the hourly limit, and more than 50 ids are split", async () => {
   const { agent, person, phones } = await people("a");
   const agents = [
     agent,
@@ -83,7 +83,7 @@ test("clears are collected for at most 2 s, whatever the hourly count; more than
   expect(Math.max(...times)).toBeLessThanOrEqual(2);
 });
 
-test("widgets: the first at once, then one a minute", async () => {
+test("widget pushes go at once for the first change, then once a minute", async () => {
   const { agent, phones } = await people("a");
   const from = world.clock.now();
   for (let i = 0; i < 100; i++) {
@@ -96,7 +96,7 @@ test("widgets: the first at once, then one a minute", async () => {
   expect(widget).toEqual([0, 60, 120]);
 });
 
-test("passive pushes of one task: the first at once, then one in 10 s; alerts are never held back", async () => {
+test("passive pushes of a task go at once, then every 10 s; alerts are never held back", async () => {
   const { agent, phones } = await people("a");
   const task = await createTask(agent.send);
   const other = await createTask(agent.send);
@@ -131,7 +131,7 @@ test("passive pushes of one task: the first at once, then one in 10 s; alerts ar
   expect(bodies()).toEqual([
     ["task", 0, "1 %"],
     ["other", 1, "9 %"],
-    // It tells what waited too.
+    // The alert carries the waiting change too.
     ["task", 3, "Started"],
     ["other", 4, "Go?"],
     ["other", 4, "Now?"],
@@ -166,10 +166,10 @@ test("a change during a push is sent next, once", async () => {
   expect(alerts.at(-1)!.payload.aps.alert.body).toBe("9 %");
 });
 
-/** A libSQL server takes ten times as long for each, and merges them by the same statements. */
+/** A libSQL server takes ten times as long for each change, and merges them by the same statements. */
 const CHANGES = STORE_KIND === "server" ? 200 : 1_000;
 
-test(`${CHANGES} changes of one task in 10 s with five devices`, async () => {
+test(`${CHANGES} changes of one task in 10 s reach five devices as a few pushes`, async () => {
   const { agent, person, phones } = await people("a", "b", "c", "d", "e");
   const task = await createTask(agent.send, { title: "t", status: "in_progress" });
   const shown: string[] = [];

@@ -1,4 +1,4 @@
-/** What the devices are told of keys and accounts that go, and at which pace. */
+/** What devices are told about deleted keys and accounts, and how fast. */
 
 import { afterEach, expect, test } from "bun:test";
 import { ask, createAgent, createTask } from "../support/client.ts";
@@ -24,7 +24,7 @@ const silent = () => apple.received.filter(({ type }) => type === "background");
 const clears = () =>
   silent().flatMap(({ payload }) => (payload.relay.clear ? [payload.relay.clear] : []));
 
-test("keys that showed nothing: silent pushes, three an hour", async () => {
+test("deleting keys that showed nothing sends three silent pushes an hour", async () => {
   const { person } = await people();
   const keys = [];
   for (let i = 0; i < 8; i++) keys.push((await createAgent(world.app.url, person, `k${i}`)).key);
@@ -37,7 +37,7 @@ test("keys that showed nothing: silent pushes, three an hour", async () => {
   expect(clears()).toEqual([]);
 });
 
-test("a key that showed something: its tasks and pending questions are cleared, no others", async () => {
+test("deleting a key that showed something clears its tasks and pending questions and no others", async () => {
   const { person, agent } = await people();
   const other = await createAgent(world.app.url, person, "other");
   const task = await createTask(agent.send, { title: "t" });
@@ -54,7 +54,7 @@ test("a key that showed something: its tasks and pending questions are cleared, 
   expect(clears().map((ids) => ids.toSorted())).toEqual([[question.id, task.id].toSorted()]);
 });
 
-test("the deletion of an account that showed nothing sends nothing but a waiting clear", async () => {
+test("deleting an account that showed nothing sends only a waiting clear", async () => {
   const quiet = await people();
   await createTask(quiet.agent.send, { title: "quiet", notify: false });
   await world.advance(65, 5);
@@ -72,7 +72,7 @@ test("the deletion of an account that showed nothing sends nothing but a waiting
   expect(clears()).toEqual([[id]]);
 });
 
-test("ids for which a refused clear had no room are cleared all the same", async () => {
+test("ids that a refused clear had no room for are cleared too", async () => {
   const { person, agent } = await people();
   const ids = [];
   for (let i = 0; i < 60; i++) ids.push((await createTask(agent.send, { title: "t" })).id);

@@ -1,4 +1,4 @@
-/** Due times against clocks that are set back, and those of processes that are ahead (docs/interface.md §11.5.4). */
+/** Due times when clocks are set back or processes run ahead (§11.5.4). */
 
 import { expect, test } from "bun:test";
 import { ask, createTask, WEBHOOK } from "../support/client.ts";
@@ -8,7 +8,7 @@ import { startReceiver } from "../support/receiver.ts";
 const { clock, app, ntfy, rows, change, settled, begin, advance } = await startNtfyWorld();
 const receiver = startReceiver();
 const HOUR = 3_600;
-/** Within a look. */
+/** Within one look at the queue. */
 const SOON = 12;
 
 const told = () => ntfy.take().map(({ topic }) => topic);
@@ -37,7 +37,7 @@ async function pass(seconds: number) {
 }
 
 for (const back of [2 * HOUR, 600]) {
-  test(`what is to be tried again does not wait for a clock that was set back by ${back} s [§11.5.4]`, async () => {
+  test(`a retry does not wait for a clock that was set back by ${back} s [§11.5.4]`, async () => {
     const { agent, topic, posted } = await beginBoth();
     ntfy.behave(503);
     receiver.behave(() => 500);
@@ -54,7 +54,7 @@ for (const back of [2 * HOUR, 600]) {
   });
 }
 
-test("what a process that was months ahead has put back is sent once that process is gone [§11.5.4]", async () => {
+test("a delivery put back by a process that was months ahead is sent once that process is gone [§11.5.4]", async () => {
   const { agent, topic, hook, posted } = await beginBoth();
   ntfy.behave(503);
   receiver.behave(() => 500);
@@ -76,7 +76,7 @@ test("what a process that was months ahead has put back is sent once that proces
   expect(await rows(`select due_at from channels where id = '${hook}'`)).toEqual([[null]]);
 });
 
-test("a pace that was noted in the future delays nothing for longer than it says [§11.5.4]", async () => {
+test("a pace recorded in the future delays nothing for longer than its interval [§11.5.4]", async () => {
   const { agent, topic } = await beginBoth();
   const task = await createTask(agent.send, { title: "t" });
   await settled();
@@ -89,7 +89,7 @@ test("a pace that was noted in the future delays nothing for longer than it says
   expect(told()).toEqual([topic]);
 });
 
-test("an hour that a service asks for is kept [§11.5.4]", async () => {
+test("an hour's wait that a service asks for is kept [§11.5.4]", async () => {
   const { agent, topic, posted } = await beginBoth();
   ntfy.behave({ status: 429, retry_after: "3600" });
   receiver.behave(() => new Response("", { status: 429, headers: { "retry-after": "3600" } }));

@@ -1,4 +1,4 @@
-/** What one account queues does not hold up what others are told (docs/interface.md §14.4.1, §19.4.6). */
+/** What one account queues does not delay the notifications of others (§14.4.1, §19.4.6). */
 
 import { expect, test } from "bun:test";
 import { createServer } from "node:http";
@@ -13,7 +13,7 @@ import { until } from "../support/until.ts";
 
 const { app, clock, ntfy, begin, settled, change, rows } = await startNtfyWorld();
 
-/** An ntfy server that holds each answer until the test lets it go. */
+/** An ntfy server that holds each answer until the test releases it. */
 async function startSlow() {
   const waiting: { readonly topic: string; readonly end: () => void }[] = [];
   let most = 0;
@@ -39,7 +39,7 @@ async function startSlow() {
     waiting,
     most: () => most,
     served: () => served,
-    /** Ends the request that has waited for longest. */
+    /** Ends the request that has waited longest. */
     endOne: () => waiting.shift()?.end(),
     async stop() {
       server.closeAllConnections();
@@ -64,7 +64,7 @@ async function queueMany(account_id: string, many: number) {
     from push_targets p join questions q on q.account_id = p.account_id, n where p.account_id = '${account_id}'`);
 }
 
-/** Deletes an account with all that it has queued, and answers what is under way. */
+/** Deletes an account with everything it has queued, and answers what is being sent. */
 async function end(person: Person, slow: Awaited<ReturnType<typeof startSlow>>) {
   await person.send("DELETE /v1/account");
   let is_over = false;
@@ -78,7 +78,7 @@ async function end(person: Person, slow: Awaited<ReturnType<typeof startSlow>>) 
   await slow.stop();
 }
 
-test("whatever one account has queued at servers that hang, another one is told at once [§14.4.1]", async () => {
+test("an account is told at once, whatever another account has queued at servers that hang [§14.4.1]", async () => {
   const slow = await startSlow();
   const hog = await begin({}, `http://127.0.0.2:${slow.port}`);
   const urls = Array.from({ length: 19 }, (_, i) => `http://127.0.1.${i}:${slow.port}/t${i}`);
@@ -87,7 +87,7 @@ test("whatever one account has queued at servers that hang, another one is told 
   const [[account_id]] = (await rows("select account_id from pushes limit 1")) as [[string]];
   await queueMany(account_id, 250);
   app.sender.wake();
-  // As many are under way as are left to others.
+  // As many requests are open as leave room for others.
   await until(() => slow.waiting.length >= IN_FLIGHT / 2);
   const other = await begin();
   for (let i = 0; i < 3; i++) {
@@ -100,7 +100,7 @@ test("whatever one account has queued at servers that hang, another one is told 
   await end(hog.person, slow);
 });
 
-test("an account is served between the requests of another one at the same server [§19.4.6]", async () => {
+test("an account is served between the requests of another account at the same server [§19.4.6]", async () => {
   const slow = await startSlow();
   const server = `http://127.0.0.3:${slow.port}`;
   const hog = await begin({}, server);
@@ -126,7 +126,7 @@ test("an account is served between the requests of another one at the same serve
   await end(hog.person, slow);
 });
 
-test("a server that hangs for one account is told of questions of another one [§19.4.6] [§19.5.4]", async () => {
+test("a server that hangs for one account still gets questions of another account [§19.4.6] [§19.5.4]", async () => {
   const slow = await startSlow();
   const server = `http://127.0.0.4:${slow.port}`;
   const hog = await begin({}, server);
@@ -141,14 +141,14 @@ test("a server that hangs for one account is told of questions of another one [�
     one!.end();
   };
   await toldOther();
-  // The same once the requests of the first were given up.
+  // The same holds once the first account's requests were given up.
   await clock.advance(TIME_LIMIT);
   slow.waiting.splice(0);
   await toldOther();
   await end(hog.person, slow);
 });
 
-test("connections to a host are given in turns of accounts [§19.4.6]", async () => {
+test("accounts take turns to get connections to a host [§19.4.6]", async () => {
   const slots = createHostSlots({ per_host: 4, waiting_per_host: 5 });
   const { signal } = new AbortController();
   const served: string[] = [];
@@ -162,7 +162,7 @@ test("connections to a host are given in turns of accounts [§19.4.6]", async ()
   for (const owner of ["a", "a", "a", "a", "a", "a", "b"]) void wait(owner);
   await until(() => served.length === 4);
   expect(served).toEqual(["a", "a", "a", "b"]);
-  // A full line has room for an account with less in it, at the cost of one with more.
+  // A full line makes room for an account with few waiting, at the cost of one with many.
   for (const owner of ["c", "c", "d"]) void wait(owner);
   await until(() => served.length === 5);
   expect(served[4]).toBe("a refused");
@@ -181,7 +181,7 @@ test("connections to a host are given in turns of accounts [§19.4.6]", async ()
   expect([slots.free("host"), slots.full()]).toEqual([4, []]);
 });
 
-test("at most 1,000 notifications wait for a channel, and a task that waits is still brought up to date [§14.4.2]", async () => {
+test("at most 1,000 notifications wait for a channel, and a waiting task is still updated [§14.4.2]", async () => {
   ntfy.behave(503);
   const { agent, topic } = await begin();
   const waiting = await createTask(agent.send, { title: "waits" });
@@ -209,7 +209,7 @@ test("at most 1,000 notifications wait for a channel, and a task that waits is s
   expect(ntfy.take()).toMatchObject([{ topic, title: "later" }]);
 });
 
-test("a webhook has the next connection to a host, however many of another account wait for it [§19.4.6]", async () => {
+test("a webhook gets the next connection to a host, however many of another account wait for it [§19.4.6]", async () => {
   const receiver = startReceiver();
   const waiting: { readonly path: string; readonly end: () => void }[] = [];
   receiver.behave(

@@ -1,4 +1,4 @@
-/** Connections and streams that fail: nothing is lost, and what is repeated is the same push. */
+/** Failing connections and streams lose nothing, and what is repeated is the same push. */
 
 import { expect, test } from "bun:test";
 import { TIME_LIMIT } from "../../src/notify/requests.ts";
@@ -9,7 +9,7 @@ import { until } from "../support/until.ts";
 
 const PHONES = 20;
 
-/** A person with twenty phones, whose setting up has been told. */
+/** A person with twenty phones, after the pushes of the setup were sent. */
 async function crowd(apple_options: AppleOptions = {}) {
   const world = await createPushWorld({ apple: apple_options });
   const { person, agent } = await world.people();
@@ -24,19 +24,19 @@ async function crowd(apple_options: AppleOptions = {}) {
 type Crowd = Awaited<ReturnType<typeof crowd>>;
 
 /**
- * Lets the back-off pass. Time goes on once nothing but requests that hang is under way, and nothing waits to be
- * claimed or settled, so that nothing is given up for the slowness of the machine or the store.
+ * Waits out the back-off. Time moves on only while requests hang and nothing waits to be claimed or
+ * settled, so that a slow machine or store makes nothing expire.
  */
 async function pass({ world }: Pick<Crowd, "world">) {
   const { app, apple, clock } = world;
   let hanging = 0;
-  /** For how many seconds so many have been hanging. */
+  /** For how many seconds this many requests have been hanging. */
   let seconds = 0;
   const onlyHangs = async () => {
     const [lane] = app.sender.health();
     // The stand-in learns a moment later that the sender has given up a request.
     if (apple.silentStreams() === 0 || lane!.in_flight !== apple.silentStreams()) return false;
-    // So what hangs for longer than a request may take has been given up.
+    // Requests that hang for longer than the time limit have been given up.
     if (apple.silentStreams() === hanging && seconds > TIME_LIMIT) return false;
     const due = lane!.state === "open" ? `due_at <= ${clock.now() * 1000}` : "false";
     const busy = await world.rows(`select 1 from pushes where lease is not null or ${due}`);
@@ -55,7 +55,7 @@ async function pass({ world }: Pick<Crowd, "world">) {
   await world.settle();
 }
 
-/** Asks three questions; gives how many alerts were delivered twice. */
+/** Asks three questions and returns how many alerts were delivered twice. */
 async function askThree(made: Crowd) {
   const { world, apple, agent } = made;
   for (const prompt of ["one", "two", "three"]) await ask(agent.send, { prompt });
@@ -68,7 +68,7 @@ async function askThree(made: Crowd) {
     times.set(name, (times.get(name) ?? 0) + 1);
     ids.set(name, (ids.get(name) ?? new Set()).add(apns_id));
   }
-  // None is lost, and a repetition is known by its apns-id and collapse id.
+  // None is lost, and a repetition has the same apns-id and collapse id.
   expect(times.size).toBe(3 * PHONES);
   expect(Math.max(...[...ids.values()].map((set) => set.size))).toBe(1);
   expect(await world.rows("select * from pushes where kind = 'question'")).toEqual([]);
@@ -76,7 +76,7 @@ async function askThree(made: Crowd) {
   return { doubles: alerts.length - times.size };
 }
 
-/** The twentieth, thirtieth, fortieth request is treated so. */
+/** The fault befalls the twentieth, thirtieth and fortieth request. */
 const sometimes = (behaviour: Behaviour) => {
   let count = 0;
   return () => ([20, 30, 40].includes(++count) ? behaviour : undefined);
@@ -95,7 +95,7 @@ const STREAMS: [string, NonNullable<Behaviour>, { doubles: boolean }][] = [
 ];
 
 for (const [name, behaviour, { doubles }] of STREAMS) {
-  test(`${name}: every alert arrives, and no live activity is started twice`, async () => {
+  test(`after ${name}, every alert arrives and no live activity is started twice`, async () => {
     const made = await crowd({ delay: 5 });
     const { world, apple, agent } = made;
     apple.behave(sometimes(behaviour));
@@ -112,12 +112,12 @@ for (const [name, behaviour, { doubles }] of STREAMS) {
     const told = starts().map(({ token }) => token);
     expect(new Set(told).size).toBe(told.length);
     expect(await world.rows("select * from pushes where kind = 'start'")).toEqual([]);
-    // What is not known to have arrived is on record so.
+    // A delivery that is not known to have arrived is recorded as such.
     const records = (await world.app.services.deliveryFigures.read(100)).records.filter(
       ({ kind }) => kind === "start",
     );
     const recipients = new Set(records.map(({ recipient_id }) => recipient_id));
-    // Shows the records, should a start have two.
+    // Shows the records in case a start has two.
     expect(records.length === recipients.size ? [] : records).toEqual([]);
     const outcomes = records.map(({ outcome }) => outcome);
     expect(outcomes.length).toBe(PHONES);
@@ -127,12 +127,12 @@ for (const [name, behaviour, { doubles }] of STREAMS) {
   });
 }
 
-test("slow answers: all arrive, and none twice", async () => {
+test("slow answers lose and repeat no push", async () => {
   const made = await crowd({ delay: 200 });
   expect(await askThree(made)).toEqual({ doubles: 0 });
 });
 
-test("a connection that swallows everything is left for another one", async () => {
+test("a connection that never answers is replaced by another", async () => {
   const made = await crowd();
   await ask(made.agent.send, { prompt: "zero" });
   await made.world.settle();
@@ -144,7 +144,7 @@ test("a connection that swallows everything is left for another one", async () =
   expect(made.apple.sessions()).toBeGreaterThan(before);
 });
 
-test("a restart of the service: the lane pauses, says why, and goes on", async () => {
+test("a restart of the service pauses the lane, which says why and then continues", async () => {
   const made = await crowd();
   await made.apple.stop();
   await ask(made.agent.send, { prompt: "zero" });
@@ -159,7 +159,7 @@ test("a restart of the service: the lane pauses, says why, and goes on", async (
   await askThree(made);
 });
 
-test("an untrusted certificate: nothing is sent, nothing is lost", async () => {
+test("an untrusted certificate prevents sending and loses nothing", async () => {
   const world = await createPushWorld({ apple: { untrusted: true } });
   const { agent } = await world.people("a");
   await ask(agent.send, { prompt: "one" });
@@ -174,7 +174,7 @@ test("an untrusted certificate: nothing is sent, nothing is lost", async () => {
 });
 
 for (const max_streams of [1, 10, 1_000]) {
-  test(`a service that allows ${max_streams} streams: all arrive, and none twice`, async () => {
+  test(`a service that allows ${max_streams} streams gets every push once`, async () => {
     const made = await crowd({ max_streams, delay: 5 });
     expect(await askThree(made)).toEqual({ doubles: 0 });
   });

@@ -1,4 +1,4 @@
-/** How long a token waits that the push service told to slow down. */
+/** How long a token waits after the push service told Relay to slow down. */
 
 import { expect, test } from "bun:test";
 import { createAddressHolds } from "../../src/notify/address-holds.ts";
@@ -7,7 +7,7 @@ import { createPushWorld } from "../support/push-world.ts";
 
 const busy = { status: 429, reason: "TooManyRequests" } as const;
 
-test("refusals of pushes that were under way together count as one", async () => {
+test("refusals of pushes sent at the same time count as one", async () => {
   const world = await createPushWorld();
   const { apple } = world;
   const { agent } = await world.people("a");
@@ -32,12 +32,12 @@ test("refusals of pushes that were under way together count as one", async () =>
   }
 });
 
-test("the hold doubles with each round, is never shortened, and ends with a later success", () => {
+test("the hold doubles with each round, is never shortened and ends with a later success", () => {
   let now = 100;
   const holds = createAddressHolds(({ least, spread }) => now + least + spread);
   const [first, second, third] = [holds.turn(), holds.turn(), holds.turn()];
   expect(holds.hold("a", 0, first)).toBe(130);
-  // A success of the same round does not end it, and a refusal of it may only make it longer.
+  // A success in the same round does not end the hold, and a refusal in it can only extend it.
   holds.release("a", second);
   expect(holds.until("a")).toBe(130);
   now = 101;

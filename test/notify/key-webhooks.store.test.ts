@@ -1,4 +1,4 @@
-/** Webhooks of keys: which items are posted, in which order, and what an answer does (docs/interface.md §5.9.5). */
+/** Webhooks of keys: which items are posted, in which order, and what each answer does (§5.9.5). */
 
 import { expect, test } from "bun:test";
 import { openStore } from "../../db/open.ts";
@@ -34,7 +34,7 @@ const store = await openStore({ url: database_url, auth_token: undefined }, syst
 const rows = (text: string) => store.read(statement(sql.raw(text), { gives: "rows" })({}));
 let paths = 0;
 
-/** Sets the webhook of a key to a path of its own. */
+/** Sets the key's webhook to a path of its own. */
 async function setHook(send: Send, key_id: string, path = `/agent-${++paths}`) {
   const url = receiver.url(path);
   const { status, body } = await send(`PUT /v1/keys/${key_id}/webhook`, { url });
@@ -43,7 +43,7 @@ async function setHook(send: Send, key_id: string, path = `/agent-${++paths}`) {
   return { path, url, secret: body.secret as string };
 }
 
-/** A person with an agent that has a webhook, whose test has succeeded. */
+/** A person with an agent whose webhook has passed its test. */
 async function begin() {
   receiver.behave(() => 200);
   const { person, agent } = await createPair(app.url);
@@ -55,7 +55,7 @@ async function begin() {
   return { person, agent, say, state, ...hook };
 }
 
-/** Moves time in steps, each until nothing is under way. */
+/** Moves time in steps, each until nothing is being sent. */
 async function advance(seconds: number, step = 1) {
   for (let left = seconds; left > 0; left -= step) {
     await app.webhooks.settled();
@@ -68,13 +68,13 @@ async function advance(seconds: number, step = 1) {
 const inboxOf = async ({ send }: Person, { key }: Agent) =>
   (await send(`GET /v1/keys/${key.id}/inbox`)).body;
 
-/** Texts of the messages that were taken. */
+/** Texts of the accepted messages. */
 const texts = (path: string) =>
   receiver.got
     .filter((one) => one.path === path && one.status < 300)
     .map(({ data }) => data.item?.text);
 
-test("each item is posted with the id of the item, and 2xx marks it as read [§5.9.5(1)] [§5.9.5(3)]", async () => {
+test("each inbox item is posted under its own id, and 2xx marks it as read [§5.9.5(1)] [§5.9.5(3)]", async () => {
   const { person, agent, say, path, secret } = await begin();
   const stream = await openStream(app.url, person.token);
   const task = await createTask(person.send, { title: "For you", key_id: agent.key.id });
@@ -90,7 +90,7 @@ test("each item is posted with the id of the item, and 2xx marks it as read [§5
   const { items, unread } = await inboxOf(person, agent);
   expect(unread).toBe(0);
   expect(got.map(({ id }) => id)).toEqual(items.map(({ id }: any) => id).reverse());
-  // As it was when it was sent: unread, and its task not seen.
+  // As it was when sent: unread, and its task not seen.
   for (const [i, item] of items.reverse().entries()) {
     const { data, at } = got[i]!;
     const task_then = item.task && { ...item.task, seen_at: null, updated_at: task.updated_at };
@@ -109,7 +109,7 @@ test("each item is posted with the id of the item, and 2xx marks it as read [§5
   stream.close();
 });
 
-test("items of a key go in order, each until it is taken, with the same id [§5.9.5(2)]", async () => {
+test("a key's items are posted in order, each with one id until it is accepted [§5.9.5(2)]", async () => {
   const { say, path, state } = await begin();
   receiver.behave(() => 500);
   for (const text of ["a", "b", "c"]) await say(text);
@@ -124,7 +124,7 @@ test("items of a key go in order, each until it is taken, with the same id [§5.
   expect(texts(path)).toEqual(["a", "b", "c"]);
 });
 
-test("what the agent has read in the meantime is not posted [§5.9.5(3)]", async () => {
+test("an item that the agent has read meanwhile is not posted [§5.9.5(3)]", async () => {
   const { agent, say, path } = await begin();
   receiver.behave(() => 503);
   for (const text of ["a", "b", "c", "d"]) await say(text);
@@ -140,7 +140,7 @@ test("what the agent has read in the meantime is not posted [§5.9.5(3)]", async
   expect(await rows(queued)).toEqual([[0]]);
 });
 
-test("an item that is read while it is under way comes both ways, and counts once [§5.9.5(4)]", async () => {
+test("an item that is read while it is being posted arrives both ways and counts once [§5.9.5(4)]", async () => {
   const { person, agent, say, path } = await begin();
   const slow = gate();
   receiver.behave(async () => {
@@ -152,7 +152,7 @@ test("an item that is read while it is under way comes both ways, and counts onc
   const read = await agent.send("GET /v1/inbox");
   expect(read.body.items.map(({ text }: any) => text)).toEqual(["a"]);
   await say("b");
-  // The next one waits for the answer, although the first was read.
+  // The next item waits for the answer, although the first was read.
   const heads = `select head from webhook_messages where subject = '${agent.key.id}' order by seq`;
   expect(await rows(heads)).toEqual([[1], [0]]);
   slow.open();
@@ -161,7 +161,7 @@ test("an item that is read while it is under way comes both ways, and counts onc
   expect((await inboxOf(person, agent)).unread).toBe(0);
   const [first] = (await inboxOf(person, agent)).items.slice(-1);
   expect(first.read_at).toBe(read.body.items[0].read_at);
-  // One that is refused meanwhile is not tried again.
+  // A refused item that was read meanwhile is not tried again.
   const refused = gate();
   receiver.behave(async () => {
     await refused.opened;
@@ -189,7 +189,7 @@ test("a waiting read and the webhook share the inbox [§5.9.5(4)]", async () => 
   expect(texts(path)).toEqual([]);
 });
 
-test("nothing but a test is sent before one succeeds, and then what is unread [§5.9.5(5)]", async () => {
+test("a webhook gets only tests until one succeeds, and then every unread item [§5.9.5(5)]", async () => {
   const { person, agent } = await createPair(app.url);
   const say = (text: string) => person.send("POST /v1/messages", { key_id: agent.key.id, text });
   await say("before");
@@ -221,7 +221,7 @@ test("nothing but a test is sent before one succeeds, and then what is unread [�
   expect(read).toMatchObject({ state: "ok", last_sent_at: expect.any(Number) });
 });
 
-test("what is given up stays unread, and another PUT posts it again [§5.9.5(6)]", async () => {
+test("an item that was given up stays unread, and another PUT posts it again [§5.9.5(6)]", async () => {
   const { person, agent, say, path, state } = await begin();
   receiver.behave(() => 500);
   await say("late");
@@ -258,7 +258,7 @@ test("what is given up stays unread, and another PUT posts it again [§5.9.5(6)]
   expect(await state()).toMatchObject({ state: "ok", missed: 0, last_error: null });
 });
 
-test("only the account and the key itself see, set and remove it; nobody sees the secret [§5.4.10] [§5.4.11] [§5.4.12]", async () => {
+test("only the account and the key itself see, set and remove the webhook; nobody sees its secret [§5.4.10] [§5.4.11] [§5.4.12]", async () => {
   const { person, agent, url, secret, path } = await begin();
   const other = await createAgent(app.url, person, "other");
   const stranger = await createPair(app.url);
@@ -281,7 +281,7 @@ test("only the account and the key itself see, set and remove it; nobody sees th
   }
   const again = await setHook(person.send, agent.key.id, path);
   expect(again.secret).not.toBe(secret);
-  // It is none of the channels.
+  // It is not listed among the channels.
   expect((await person.send("GET /v1/channels")).body.channels).toEqual([]);
   const [[id]] = (await rows(`select id from channels where key_id = '${agent.key.id}'`)) as [
     [string],
@@ -295,7 +295,7 @@ test("only the account and the key itself see, set and remove it; nobody sees th
   );
 });
 
-test("setting and removing it is an event of the key [§7.2 key.updated]", async () => {
+test("setting and removing the webhook are events of the key [§7.2 key.updated]", async () => {
   const { person, agent } = await createPair(app.url);
   const stream = await openStream(app.url, person.token);
   const seen = () =>
@@ -309,7 +309,7 @@ test("setting and removing it is an event of the key [§7.2 key.updated]", async
   stream.close();
 });
 
-test("nothing is sent once the webhook, the key or the account is removed [§5.9.5(7)]", async () => {
+test("nothing is posted once the webhook, key or account is removed [§5.9.5(7)]", async () => {
   const ends: ((made: Awaited<ReturnType<typeof begin>>) => Promise<unknown>)[] = [
     ({ agent }) => agent.send(`DELETE /v1/keys/${agent.key.id}/webhook`),
     ({ person, agent }) => person.send(`DELETE /v1/keys/${agent.key.id}`),
@@ -333,7 +333,7 @@ test("nothing is sent once the webhook, the key or the account is removed [§5.9
   expect(await rows(`select id from webhook_messages where subject in (${keys})`)).toEqual([]);
 });
 
-test("it ends with the secret or the grant that set it, but not if the account did [§5.4.7] [§5.4.9]", async () => {
+test("the webhook ends with the secret or grant that set it, but stays if the account set it [§5.4.7] [§5.4.9]", async () => {
   const { person, agent } = await begin();
   const replaced = await person.send(`POST /v1/keys/${agent.key.id}/secret`, {});
   expect(replaced.body.key.webhook).toBeUndefined();
@@ -353,7 +353,7 @@ test("it ends with the secret or the grant that set it, but not if the account d
   expect((await person.send(at)).status).toBe(200);
 });
 
-test("a URL that cannot be used, a sign-in in its trial, and a 21st PUT are refused [§5.4.10]", async () => {
+test("an unusable URL, a sign-in in its trial and a 21st PUT of a webhook are refused [§5.4.10]", async () => {
   const limited = await startTestApp({ clock, env: { RATE_LIMITS: "on" } });
   const { person, agent } = await createPair(limited.url);
   const put = `PUT /v1/keys/${agent.key.id}/webhook` as const;
@@ -379,7 +379,7 @@ test("an update that is merged into a newer one is not posted [§5.9.5(3)]", asy
   const key_id = agent.key.id;
   const task = await createTask(person.send, { title: "t", key_id });
   await app.webhooks.settled();
-  // The number from which on updates are merged.
+  // From this number on, updates are merged.
   await rows(`update keys set unread = ${LIMITS.unread_merge} where id = '${key_id}' returning 1`);
   for (const title of ["u", "v", "w"]) await person.send(`PATCH /v1/tasks/${task.id}`, { title });
   const queued = `select type from webhook_messages where subject = '${key_id}' order by seq`;

@@ -1,4 +1,4 @@
-/** What concerns all pushes of an environment: provider tokens, a lane that stops, requests that lanes share. */
+/** What all pushes of an environment share: provider tokens, a stopped lane, the pool of requests. */
 
 import { expect, test } from "bun:test";
 import { ACCOUNT_SHARE } from "../../src/notify/account-turns.ts";
@@ -14,7 +14,7 @@ const questionsOf = async (send: Parameters<typeof ask>[0], count: number) => {
   for (let i = 0; i < count; i++) await ask(send, { prompt: `q${i}`, expires_in: 86_400 });
 };
 
-test("200 requests refused at once for an expired provider token lead to one new one", async () => {
+test("200 requests refused at once for an expired provider token lead to one new token", async () => {
   const world = await createPushWorld();
   const { apple } = world;
   const { person, agent } = await world.people();
@@ -37,7 +37,7 @@ test("200 requests refused at once for an expired provider token lead to one new
   expect(new Set(apple.delivered.map(({ apns_id }) => apns_id)).size).toBe(200);
 });
 
-test("a new provider token is made at most once in 20 minutes; the lane waits, then goes on", async () => {
+test("a provider token is made at most every 20 minutes; the lane waits, then continues", async () => {
   const world = await createPushWorld();
   const { apple } = world;
   const { agent } = await world.people("a");
@@ -58,7 +58,7 @@ test("a new provider token is made at most once in 20 minutes; the lane waits, t
   expect(apple.delivered.filter(({ type }) => type === "alert").length).toBe(2);
 });
 
-test("a provider token is used for 45 minutes, and renewed before the hour is over", async () => {
+test("a provider token is used for 45 minutes and renewed within the hour", async () => {
   const world = await createPushWorld();
   const { apple, clock } = world;
   const { agent } = await world.people("a");
@@ -105,7 +105,7 @@ test("another 403 stops the lane: rows wait until they expire, and health says w
   await world.advance(35);
   const [first] = (await world.app.services.deliveryFigures.read(1)).records;
   expect(first).toMatchObject({ kind: "question", outcome: "expired", attempts: 1 });
-  // Another process with another configuration may go on.
+  // Another process with another configuration may continue.
   apple.behave(() => undefined);
   const other = await world.start();
   await other.sender.settled();
@@ -138,7 +138,7 @@ test("429 TooManyProviderTokenUpdates keeps the provider token and pauses the la
   expect(world.app.sender.health()[0]!.state).toBe("open");
 });
 
-test("two lanes whose service hangs share the requests of the process, and then send everything", async () => {
+test("two lanes whose service hangs share the requests of the process, then send everything", async () => {
   const production = await startApple();
   const world = await createPushWorld({ env: production.env("PRODUCTION") });
   production.setNow(world.clock.now);
@@ -155,7 +155,7 @@ test("two lanes whose service hangs share the requests of the process, and then 
   for (const one of [apple, production]) one.behave(() => ({ hang: true }));
   await questionsOf(agent.send, 15);
   const underWay = () => [apple.silentStreams(), production.silentStreams()];
-  // But for what an account leaves to others.
+  // Except for the share that an account leaves to others.
   const share = ACCOUNT_SHARE / (ACCOUNT_SHARE + 1);
   const most = Math.floor((REQUESTS - RESERVED) * share);
   await until(() => underWay()[0]! + underWay()[1]! >= most);

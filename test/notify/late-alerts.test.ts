@@ -1,4 +1,4 @@
-/** An alert that shows only after its reason ended is cleared again, whatever came of its answer. */
+/** An alert that shows only after its reason ended is cleared again, whatever its answer was. */
 
 import { afterEach, expect, test } from "bun:test";
 import { ask, createTask } from "../support/client.ts";
@@ -24,7 +24,7 @@ async function people() {
 const delivered = () =>
   apple.delivered.map(({ type, payload }) => (payload.relay.clear ? "clear" : type));
 
-test("the answer to the alert is lost: accepted after the clear, it is cleared once more", async () => {
+test("an alert whose answer was lost and that was accepted after the clear is cleared once more", async () => {
   const { person, agent } = await people();
   apple.behave(({ type }) => (type === "alert" ? { hang: true, accept: true } : undefined));
   const alert = apple.hold();
@@ -41,7 +41,7 @@ test("the answer to the alert is lost: accepted after the clear, it is cleared o
   expect(delivered()).toEqual(["clear", "alert", "clear"]);
 });
 
-test("an answer that is lost while the question is pending costs no clear of its own", async () => {
+test("an answer lost while the question is pending causes no clear", async () => {
   const { agent } = await people();
   let lost = false;
   apple.behave(({ type }) => {
@@ -54,7 +54,7 @@ test("an answer that is lost while the question is pending costs no clear of its
   expect(delivered()).toEqual(["alert", "alert"]);
 });
 
-test("the process that sent an alert died: its task is gone, and it is cleared once more", async () => {
+test("an alert is cleared once more if its sender died and its task is gone", async () => {
   const { agent, person, phone } = await people();
   const { id } = await createTask(agent.send, { title: "t" });
   await world.settle();
@@ -66,12 +66,12 @@ test("the process that sent an alert died: its task is gone, and it is cleared o
       ${world.clock.now() * 1000}, ${(world.clock.now() + 900) * 1000}, 1, 'dead', 1)`,
   );
   apple.forget();
-  // Its lease has to be over first.
+  // Its lease must end first.
   await world.advance(20);
   expect(delivered()).toEqual(["clear"]);
 });
 
-test("the account goes while an alert is under way, and its devices are still there", async () => {
+test("an account deleted while an alert is being sent clears it from the devices that remain", async () => {
   const { person, agent, phone } = await people();
   const alert = apple.hold();
   await ask(agent.send, { prompt: "Go?" });
@@ -81,7 +81,7 @@ test("the account goes while an alert is under way, and its devices are still th
   await world.app.jobs.settled();
   await world.clock.advance(1.5);
   await until(() => delivered().includes("clear"));
-  // A slow removal has not come to it yet.
+  // A slow removal has not reached the device yet.
   await world.change(
     `insert into devices (account_id, id, platform, model, os_version, app_version, apns_environment, apns_token, updated_at)
       values ('${person.account.id}', '${phone.id}', 'ios', 'm', '1', '1', 'sandbox', '${phone.apns_token}', 1) on conflict do nothing`,

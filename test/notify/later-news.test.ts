@@ -1,4 +1,4 @@
-/** What comes after a push that the service refused for now is not held back with it. */
+/** A refused push does not hold back what comes after it. */
 
 import { afterEach, expect, test } from "bun:test";
 import type { Received } from "../support/apple-checks.ts";
@@ -24,7 +24,7 @@ async function people() {
   return { ...made, phone: made.phones[0]! };
 }
 
-/** The first push of which this holds is refused for now. */
+/** The first push for which this holds is refused for now. */
 function failOnce(which: (push: Received) => boolean) {
   let failed = false;
   apple.behave((push) => {
@@ -36,7 +36,7 @@ function failOnce(which: (push: Received) => boolean) {
 
 const clears = () => apple.delivered.flatMap(({ payload }) => payload.relay.clear ?? []);
 
-test("a clear goes at once though a silent push before it was refused for now", async () => {
+test("a clear goes at once although an earlier silent push was refused for now", async () => {
   const { agent, person } = await people();
   const { id } = await ask(agent.send, { prompt: "Go?" });
   await world.settle();
@@ -48,7 +48,7 @@ test("a clear goes at once though a silent push before it was refused for now", 
   expect(clears()).toEqual([id]);
 });
 
-test("a clear that came while a silent push was under way goes though that one is refused", async () => {
+test("a clear that came during a silent push goes although that push is refused", async () => {
   const { agent, person } = await people();
   const { id } = await ask(agent.send, { prompt: "Go?" });
   await world.settle();
@@ -65,7 +65,7 @@ test("a clear that came while a silent push was under way goes though that one i
   expect(new Set(ids.map(({ apns_id }) => apns_id)).size).toBe(2);
 });
 
-test("a clear that is refused for now is tried again, later than a silent push lives", async () => {
+test("a clear that is refused for now is retried for longer than a silent push lives", async () => {
   const { agent, person } = await people();
   const { id } = await ask(agent.send, { prompt: "Go?" });
   await world.settle();
@@ -77,7 +77,7 @@ test("a clear that is refused for now is tried again, later than a silent push l
   expect(clears()).toEqual([id]);
 });
 
-test("a change of status alerts at once though a passive push before it was refused for now", async () => {
+test("a change of status alerts at once although an earlier passive push was refused for now", async () => {
   const { agent } = await people();
   const task = await createTask(agent.send, { title: "t", status: "todo" });
   await advance(61, 2);
@@ -89,14 +89,14 @@ test("a change of status alerts at once though a passive push before it was refu
   await advance(20);
   const bodies = () =>
     apple.delivered.filter(({ type }) => type === "alert").map((one) => one.payload.aps.alert.body);
-  // No news: the service is given its time.
+  // Nothing new: the service is given time.
   expect(bodies()).toEqual([]);
   await agent.send(`PATCH /v1/tasks/${task.id}`, { status: "done" });
   await world.settle();
   expect(bodies()).toEqual(["Done"]);
 });
 
-test("the next activity period starts though the start before it was refused for now", async () => {
+test("the next activity period starts although the start before it was refused for now", async () => {
   const { agent } = await people();
   failOnce(({ payload }) => payload.aps.event === "start");
   const task = await createTask(agent.send, { title: "t", status: "in_progress" });

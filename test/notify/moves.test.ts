@@ -1,4 +1,4 @@
-/** A device that moves to the other environment: its pushes follow it, and no token crosses over. */
+/** When a device moves to the other environment, its pushes follow and no token is sent to the wrong one. */
 
 import { expect, test } from "bun:test";
 import { NOTIFICATION_LIMITS } from "../../src/notification-limits.ts";
@@ -20,7 +20,7 @@ async function both() {
 const move = (person: Person, { id, ...tokens }: Phone) =>
   person.send(`PUT /v1/devices/${id}`, { ...DEVICE, ...tokens, apns_environment: "production" });
 
-test("silent pushes follow a device though its old environment's lane has stopped", async () => {
+test("silent pushes follow a device although the lane of its old environment has stopped", async () => {
   const { production, sandbox, world, person, agent, phone } = await both();
   sandbox.behave(() => ({ status: 403, reason: "InvalidProviderToken" }));
   await person.send(`PATCH /v1/keys/${agent.key.id}`, { label: "w" });
@@ -38,7 +38,7 @@ test("silent pushes follow a device though its old environment's lane has stoppe
   expect(await world.rows("select kind from pushes where kind = 'silent'")).toEqual([]);
 });
 
-test("a silent push of an environment that nobody sends to any more does not hold others up", async () => {
+test("a silent push of an environment without a sender delays no others", async () => {
   const { production, world, person, agent, phone } = await both();
   await world.app.sender.stop();
   await person.send(`PATCH /v1/keys/${agent.key.id}`, { label: "w" });
@@ -60,7 +60,7 @@ test("a silent push of an environment that nobody sends to any more does not hol
   expect(clears).toEqual([id]);
 });
 
-test("what a stopped lane has for a device stays bounded, and ends", async () => {
+test("what a stopped lane holds for a device stays bounded and ends", async () => {
   const world = await createPushWorld();
   const { person, agent } = await world.people("a");
   await world.advance(61, 2);
@@ -89,7 +89,7 @@ test("what a stopped lane has for a device stays bounded, and ends", async () =>
   expect(ids).toContain(last);
   expect(ids).not.toContain("qst_0100");
   expect(ids).toContain("qst_0101");
-  // A change in every ten minutes keeps it, but not for more than a day.
+  // A change every ten minutes keeps it, but not for more than a day.
   const change = async () => {
     await answered();
     await world.advance(540, 540);
@@ -121,7 +121,7 @@ test("a live activity ends in its old environment when its device moves", async 
   expect(eventsOf(production, "aa01")).toEqual([]);
   expect(eventsOf(sandbox, "aa01").at(-1)).toBe("end");
   expect(await world.rows("select * from live_activities")).toEqual([]);
-  // The app that is there now shows it anew.
+  // The app in the new environment shows it again.
   await put("bb04");
   await agent.send(`PATCH /v1/tasks/${id}`, { status: "done" });
   await world.advance(6);
@@ -129,7 +129,7 @@ test("a live activity ends in its old environment when its device moves", async 
   expect(eventsOf(sandbox, "bb04")).toEqual([]);
 });
 
-test("a device registered again where it was keeps its live activities", async () => {
+test("a device registered again in the same environment keeps its live activities", async () => {
   const { sandbox, world, person, agent, phone } = await both();
   const { id: task_id } = await createTask(agent.send, { title: "t", status: "in_progress" });
   await person.send(`PUT /v1/tasks/${task_id}/live-activity`, {

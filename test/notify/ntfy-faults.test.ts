@@ -1,4 +1,4 @@
-/** ntfy: what refusals, failures and a host that hangs do (docs/interface.md 19.5.4). */
+/** How ntfy refusals, failures and hanging hosts are handled (§19.5.4). */
 
 import { expect, test } from "bun:test";
 import { NOTIFICATION_LIMITS } from "../../src/notification-limits.ts";
@@ -26,7 +26,7 @@ test("a token opens a protected topic, and a refusal shows on the channel [§19.
   for (const secret of ["tk_wrong", "tk_secret"]) expect(told).not.toContain(secret);
 });
 
-test("three failures in a row make it failing, and a success ends that [§19.1.5]", async () => {
+test("three failures in a row make an ntfy channel failing, and a success ends that [§19.1.5]", async () => {
   const { agent, read } = await begin();
   ntfy.behave(500);
   await ask(agent.send, { prompt: "Go?", expires_in: 86_400 });
@@ -40,7 +40,7 @@ test("three failures in a row make it failing, and a success ends that [§19.1.5
   expect((await read()).state).toBe("ok");
 });
 
-test("Retry-After holds the topic, as a number or as a date [§19.5.4]", async () => {
+test("Retry-After holds the ntfy topic, as a number or as a date [§19.5.4]", async () => {
   const seconds = () => "60";
   const date = () => new Date((clock.now() + 60) * 1000).toUTCString();
   for (const retryAfter of [seconds, date]) {
@@ -56,7 +56,7 @@ test("Retry-After holds the topic, as a number or as a date [§19.5.4]", async (
   }
 });
 
-test("Retry-After holds the topic for an hour at most [§19.5.4]", async () => {
+test("Retry-After holds the ntfy topic for an hour at most [§19.5.4]", async () => {
   const { agent } = await begin();
   ntfy.behave({ status: 429, retry_after: "999999999" });
   await ask(agent.send, { prompt: "Go?", expires_in: 86_400 });
@@ -84,7 +84,7 @@ test("a topic that is gone is used again once a test has succeeded [§19.5.4] [�
   expect(ntfy.take().map(({ title }) => title)).toEqual(["Relay", "Question from builder"]);
 });
 
-test("a host that hangs holds up nobody, and is then tried by one request at a time [§19.5.4]", async () => {
+test("a host that hangs delays nobody and is then tried by one request at a time [§19.5.4]", async () => {
   const slow = await startNtfy();
   slow.behave("hang");
   const stuck = [];
@@ -106,7 +106,7 @@ test("a host that hangs holds up nobody, and is then tried by one request at a t
       await clock.advance(0.25);
       return slow.received() > before;
     });
-    // Others of the same turn would be here by now.
+    // Others of the same turn would have arrived by now.
     for (let turn = 0; turn < 20; turn++) await new Promise((next) => setImmediate(next));
     expect(slow.open()).toBeLessThanOrEqual(1);
     await ask(quick.agent.send);
@@ -119,7 +119,7 @@ test("a host that hangs holds up nobody, and is then tried by one request at a t
   expect(slow.published.length).toBe(12);
 });
 
-test("a test of a channel waits for a connection to its host [§19.2.5]", async () => {
+test("a test of an ntfy channel waits for a connection to its host [§19.2.5]", async () => {
   const slow = await startNtfy();
   slow.behave("hang");
   const stuck = [];
@@ -134,12 +134,12 @@ test("a test of a channel waits for a connection to its host [§19.2.5]", async 
   await until(() => clock.pendingIn(NOTIFICATION_LIMITS.connection_wait) > before);
   expect(slow.open()).toBe(4);
   slow.behave("ok");
-  // The requests that hang end, and the test goes before what waits in the queue.
+  // The hanging requests end, and the test goes before the queue.
   await clock.advance(4);
   expect((await late).body).toMatchObject({ status: "sent", reason: null });
 });
 
-test("a test of a channel tries a host that has just failed [§19.2.5]", async () => {
+test("a test of an ntfy channel tries a host that has just failed [§19.2.5]", async () => {
   const slow = await startNtfy();
   slow.behave("hang");
   const { agent, person, id } = await begin({}, slow.url);
@@ -148,7 +148,7 @@ test("a test of a channel tries a host that has just failed [§19.2.5]", async (
   await until(() => slow.open() === 1);
   await clock.advance(5);
   await until(() => slow.open() === 0);
-  // The host has just failed: what is queued waits, and a test does not.
+  // The host has just failed: the queue waits, and a test does not.
   slow.behave("ok");
   expect((await test()).body.status).toBe("sent");
 });

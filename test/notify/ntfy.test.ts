@@ -1,4 +1,4 @@
-/** ntfy: what is published, and what replaces it (docs/interface.md 19.5). */
+/** What is published to ntfy, and what replaces it (§19.5). */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -23,7 +23,7 @@ const outcomes = async () =>
     reason,
   ]);
 
-test("a question and a task are published with their text, priority and link [§19.5.1] [§19.5.2]", async () => {
+test("a question and a task are published to ntfy with their text, priority and link [§19.5.1] [§19.5.2]", async () => {
   const { person, agent, topic, made } = await begin();
   expect(made.secret).toBeUndefined();
   expect(made.channel).toMatchObject({ type: "ntfy", origin: ntfy.url, hint: topic.slice(-4) });
@@ -76,7 +76,7 @@ test("the longest texts are cut to the limits of ntfy [§19.5.2]", async () => {
   expect(ntfy.faults).toEqual([]);
 });
 
-test("what ended takes the place of its notification, without a sound [§19.5.3]", async () => {
+test("an ended question or task silently replaces its ntfy notification [§19.5.3]", async () => {
   const { person, agent, topic } = await begin();
   const first = await ask(agent.send, { prompt: "One?" });
   const second = await ask(agent.send, { prompt: "Two?" });
@@ -106,7 +106,7 @@ test("what ended takes the place of its notification, without a sound [§19.5.3]
   expect(ended.sort()).toEqual([`${asked.id} Cancelled`, `${task.id} Deleted`].sort());
 });
 
-test("nothing tells of the end of what was never sent [§19.5.3]", async () => {
+test("nothing is published about the end of a question that was never sent [§19.5.3]", async () => {
   const { person, agent, id } = await begin();
   await ask(agent.send, { prompt: "known" });
   await settled();
@@ -121,7 +121,7 @@ test("nothing tells of the end of what was never sent [§19.5.3]", async () => {
   expect(await rows("select * from pushes")).toEqual([]);
 });
 
-test("a question that ends while its notification is under way is ended afterwards [§19.5.3]", async () => {
+test("a question that ends while its notification is being sent is ended afterwards [§19.5.3]", async () => {
   const { person, agent } = await begin();
   await ask(agent.send, { prompt: "known" });
   await settled();
@@ -139,10 +139,10 @@ test("a question that ends while its notification is under way is ended afterwar
   expect(await deliveries(person, id)).toEqual(["ntfy Phone failed question_ended"]);
 });
 
-test("a server before 2.16 keeps what it has shown [§19.5.3]", async () => {
+test("an ntfy server before 2.16 keeps what it has shown [§19.5.3]", async () => {
   const old = await startNtfy({ replaces: false });
   const { person, agent } = await begin({}, old.url);
-  // What it has not taken so far shows nothing that could be replaced.
+  // What it has not accepted so far shows nothing that could be replaced.
   old.behave(503);
   const untaken = await ask(agent.send, { prompt: "first" });
   await settled();
@@ -159,7 +159,7 @@ test("a server before 2.16 keeps what it has shown [§19.5.3]", async () => {
   expect(await rows("select * from pushes")).toEqual([]);
 });
 
-test("a deleted key or account ends what is shown, and leaves nothing behind [§19.5.3]", async () => {
+test("deleting a key or account ends what ntfy shows and leaves nothing behind [§19.5.3]", async () => {
   const { person, agent, topic } = await begin();
   const { id: task } = await createTask(agent.send, { title: "Ship" });
   const { id: question } = await ask(agent.send);
@@ -184,7 +184,7 @@ test("a deleted key or account ends what is shown, and leaves nothing behind [§
   }
 });
 
-test("a deleted channel gets nothing more, and neither its target nor its queue stays [§19.2.4]", async () => {
+test("a deleted ntfy channel gets nothing more, and its target and queue are deleted [§19.2.4]", async () => {
   const { person, agent, id, topic: first } = await begin();
   const beside = { type: "ntfy", label: "Tablet", url: `${ntfy.url}/beside-${first}` };
   const { channel: other } = (await person.send("POST /v1/channels", beside)).body;
@@ -205,7 +205,7 @@ test("a deleted channel gets nothing more, and neither its target nor its queue 
   expect(ntfy.take().map(({ topic }) => topic)).toEqual([`beside-${first}`]);
 });
 
-test("quiet hours take the sound away, as the clock of the zone says at the attempt [§19.1.3]", async () => {
+test("quiet hours remove the sound, by the zone's clock at the attempt [§19.1.3]", async () => {
   const hour = (offset: number) => {
     const at = new Date((clock.now() + offset * 3_600) * 1000);
     return `${String(at.getUTCHours()).padStart(2, "0")}:00`;
@@ -223,7 +223,7 @@ test("quiet hours take the sound away, as the clock of the zone says at the atte
   expect(await outcomes()).toEqual([["sent", null]]);
 });
 
-test("the settings of the channel are those of the attempt [§19.1.2]", async () => {
+test("each attempt uses the settings that the channel has at that time [§19.1.2]", async () => {
   const { agent, person, id } = await begin({ min_priority: "high" });
   await createTask(agent.send, { title: "low", priority: "low" });
   await settled();
@@ -240,7 +240,7 @@ test("the settings of the channel are those of the attempt [§19.1.2]", async ()
   expect(ntfy.take().map(({ title }) => title)).toEqual(["urgent"]);
 });
 
-test("a question has buttons where the topic is protected, or the person says so [§19.5.5]", async () => {
+test("a question has ntfy buttons where the topic is protected or the person allows it [§19.5.5]", async () => {
   const guarded = await startNtfy({ token: "tk_secret" });
   const asked = async (body: object, question: object = {}, server = ntfy) => {
     const { agent } = await begin(body, server.url);
@@ -264,7 +264,7 @@ test("a question has buttons where the topic is protected, or the person says so
     clear: true,
   });
   expect(actions).toEqual([button("Yes"), button("No")]);
-  // The app does with it what it says.
+  // The app does what the button says.
   const [{ headers, body, method }] = actions;
   const origin = "https://ntfy.example";
   const pressed = await fetch(`${app.local_url}/v1/questions/${id}/answer`, {
@@ -272,7 +272,7 @@ test("a question has buttons where the topic is protected, or the person says so
   });
   expect(pressed.status).toBe(200);
   expect(await pressed.json()).toMatchObject({ status: "answered", answer: "Yes" });
-  // The topic shows it already.
+  // The topic already shows it.
   await settled();
   expect(ntfy.take()).toEqual([]);
   const labels = async (body: object, question: object = {}, server = ntfy) =>
@@ -292,7 +292,7 @@ test("a question has buttons where the topic is protected, or the person says so
   expect([...ntfy.faults, ...guarded.faults]).toEqual([]);
 });
 
-test("with generic content no prompt, option, title or answer is published [§19.5.2]", async () => {
+test("generic content publishes no prompt, option, title or answer to ntfy [§19.5.2]", async () => {
   const generic = await startTestApp({ clock, env: { ...NTFY_ENV, PUSH_CONTENT: "generic" } });
   const person = await createPerson(generic.local_url);
   const agent = await createAgent(generic.local_url, person, "builder");

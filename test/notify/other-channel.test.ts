@@ -1,4 +1,4 @@
-/** A channel that no other file knows, beside the real one: it needs its targets and nothing else. */
+/** A channel that no other file knows, beside the real ones: it needs only its targets. */
 
 import { expect, test } from "bun:test";
 import type { Channel, Verdict } from "../../src/notify/channel.ts";
@@ -17,7 +17,7 @@ interface Page {
 
 type Reply = "ok" | "gone" | "busy";
 
-/** Pages a number of the person: what is shown, and what is to be cleared. */
+/** Pages a phone number of the person: what to show, and what to clear. */
 function createPager() {
   const pages: Page[] = [];
   let reply: (page: Page) => Reply | Promise<Reply> = () => "ok";
@@ -78,7 +78,7 @@ async function begin() {
   return { ...world, pager, person, agent, register, targets };
 }
 
-test("what is shown and what is cleared is planned, merged, sent and recorded", async () => {
+test("notifications and clears of an unknown channel are planned, merged, sent and recorded", async () => {
   const { pager, agent, person, advance, apple, app, register } = await begin();
   await register(person, "pgr_2", "110");
   const task = await createTask(agent.send, { title: "Ship", status: "in_progress" });
@@ -101,7 +101,7 @@ test("what is shown and what is cleared is planned, merged, sent and recorded", 
   await advance(3);
   const cleared = [id, task.id].sort().join(" ");
   expect(pager.told().sort()).toEqual([`110: clear ${cleared}`, `112: clear ${cleared}`]);
-  // The phone has what it would have had without.
+  // The phone has what it would have had without the pager.
   const types = apple.delivered.map(({ type, payload }) => payload.aps.event ?? type);
   expect(new Set(types)).toEqual(new Set(["alert", "start", "widgets", "background"]));
 
@@ -112,7 +112,7 @@ test("what is shown and what is cleared is planned, merged, sent and recorded", 
   expect(sampleOf(all, "relay_push_answers_total", { ...named, reason: "ok" })).toBe(6);
 });
 
-test("an address that is not known any more is forgotten, and one registered since is tried", async () => {
+test("an address that its service no longer knows is forgotten, and one registered since is tried", async () => {
   const { pager, agent, person, settle, advance, register, targets, clock } = await begin();
   pager.behave(() => "gone");
   await ask(agent.send);
@@ -126,7 +126,7 @@ test("an address that is not known any more is forgotten, and one registered sin
   await register(person, "pgr_1", "112");
   pager.behave(async ({ to }) => {
     if (to !== "112") return "ok";
-    // Registered anew while the answer is on its way.
+    // Registered anew while the answer is on the way.
     await register(person, "pgr_1", "113");
     return "gone";
   });
@@ -138,7 +138,7 @@ test("an address that is not known any more is forgotten, and one registered sin
   expect(await targets()).toEqual(["113"]);
 });
 
-test("one that may have arrived is cleared from a copy of the address when the account goes", async () => {
+test("when the account goes, a page that may have arrived is cleared through a copy of the address", async () => {
   const { pager, agent, person, advance, settle, targets, rows } = await begin();
   pager.behave(() => "busy");
   const { id } = await ask(agent.send);
@@ -152,7 +152,7 @@ test("one that may have arrived is cleared from a copy of the address when the a
   expect(await rows("select * from pushes")).toEqual([]);
 });
 
-test("what waits for it stays when a device is registered or removed", async () => {
+test("what waits for the pager stays when a device is registered or removed", async () => {
   const { pager, agent, person, settle, advance, phone } = await begin();
   pager.behave(() => "busy");
   await ask(agent.send);

@@ -1,4 +1,4 @@
-/** What a push says, and that it stays within 4,096 bytes (docs/interface.md 14.3). */
+/** What a push says, and that it stays within 4,096 bytes (§14.3). */
 
 import { expect, test } from "bun:test";
 import { newQuestion, type Question } from "../../src/model/question.ts";
@@ -54,7 +54,7 @@ const bytesOf = ({ payload }: ApnsRequest) => Buffer.byteLength(JSON.stringify(p
 const alertOf = ({ payload }: ApnsRequest) =>
   payload.aps.alert as { title: string; subtitle: string; body: string };
 
-test("a title, who says it and on which host, and what there is to say", () => {
+test("a push has a title, a subtitle with the agent and host, and a body", () => {
   const visible = (task: Task, changes: string[]) =>
     alertOf(renderTask({ task, key, changes, expires_at: now }, FULL));
   expect(visible(taskOf(), ["created"])).toEqual({
@@ -72,7 +72,7 @@ test("a title, who says it and on which host, and what there is to say", () => {
   expect(asked).toEqual({ title: "Question from builder", subtitle: "builder", body: "Go?" });
 });
 
-test("relevance follows the priority", () => {
+test("the relevance of a push follows its priority", () => {
   const scores = (["low", "medium", "high", "urgent"] as const).map((priority) => {
     const task = taskOf({ priority });
     const { payload } = renderTask({ task, key, changes: ["created"], expires_at: now }, FULL);
@@ -82,7 +82,7 @@ test("relevance follows the priority", () => {
   expect(new Set(scores).size).toBe(4);
 });
 
-test("text is cut between characters, so that the whole is 4,096 bytes at most, and data is whole", () => {
+test("text is cut between characters to fit 4,096 bytes, and data stays whole", () => {
   // Characters of one to many bytes, some of several code points, some that JSON escapes.
   const alphabets = ["x", "é", "語", "😀", "👩‍👩‍👧", '"', "\\", "\u0001", "e\u0301", "🇩🇪"];
   for (const letter of alphabets) {
@@ -93,7 +93,7 @@ test("text is cut between characters, so that the whole is 4,096 bytes at most, 
       expect(bytesOf(request)).toBeLessThanOrEqual(NOTIFICATION_LIMITS.payload_bytes);
       const { body } = alertOf(request);
       if (body !== prompt) {
-        // The beginning, in whole characters, and as much as there is room for.
+        // The beginning, in whole characters, as much as there is room for.
         const kept = body.slice(0, -1);
         expect(body.at(-1)).toBe("…");
         expect(prompt.startsWith(kept)).toBe(true);
@@ -106,7 +106,7 @@ test("text is cut between characters, so that the whole is 4,096 bytes at most, 
   }
 });
 
-test("a text that just fits is left alone, and one byte more is cut", () => {
+test("a text that just fits stays whole, and a text one byte longer is cut", () => {
   const size = (prompt: string) => bytesOf(renderQuestion(questionOf({ prompt }), key, FULL));
   const room = NOTIFICATION_LIMITS.payload_bytes - size("");
   const fits = "語".repeat(Math.floor(room / 3)) + "x".repeat(room % 3);
@@ -117,7 +117,7 @@ test("a text that just fits is left alone, and one byte more is cut", () => {
   expect(alertOf(over).body.endsWith("語…")).toBe(true);
 });
 
-test("the longest texts of every kind fit", () => {
+test("the longest texts of every kind of push fit", () => {
   const long = "👩‍👩‍👧".repeat(300);
   const cut = (length: number) => [...long].slice(0, length).join("");
   const task = taskOf({
@@ -161,7 +161,7 @@ test("the longest texts of every kind fit", () => {
   expect(activity("start").payload.aps["content-state"]).toMatchObject({ pending_questions: 20 });
 });
 
-test("below the prompt are the fallback and the first lines of the context, in their bounds [§14.3.7]", () => {
+test("the prompt is followed by the fallback and the first lines of the context, within their limits [§14.3.7]", () => {
   const bodyOf = (fields: Partial<Question>) =>
     composeQuestion(questionOf(fields), key, FULL).body.split("\n").slice(1);
   expect(bodyOf({})).toEqual([]);
@@ -182,7 +182,7 @@ test("below the prompt are the fallback and the first lines of the context, in t
     );
     expect(size(lines!)).toBeLessThanOrEqual(NOTIFICATION_LIMITS.context_bytes);
   }
-  // A long prompt is cut like any other, and the buttons are as before.
+  // A long prompt is cut like any other, and the buttons stay as before.
   const long = questionOf({
     prompt: "語".repeat(2_000),
     fallback: "No",
@@ -195,7 +195,7 @@ test("below the prompt are the fallback and the first lines of the context, in t
   expect(request.payload.relay.options).toEqual(["Yes", "No"]);
 });
 
-test("generic: no title, prompt or note; the app fetches them", () => {
+test("a generic push has no title, prompt or note; the app fetches them", () => {
   const secret = "SECRET";
   const task = taskOf({ title: secret, status_note: secret, status: "in_progress", progress: 40 });
   const question = questionOf({
@@ -218,7 +218,7 @@ test("generic: no title, prompt or note; the app fetches them", () => {
   expect(requests[1]!.payload.relay).toMatchObject({ question_id: "qst_1", kind: "choice" });
 });
 
-test("over the wire: multi-byte text at exactly 4,096 bytes is taken, and generic is generic", async () => {
+test("Apple accepts multi-byte text at exactly 4,096 bytes, and a generic push stays generic on the wire", async () => {
   const world = await createPushWorld();
   const { agent } = await world.people("a");
   await world.settle();

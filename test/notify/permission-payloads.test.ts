@@ -1,4 +1,4 @@
-/** What notifications show of a request for permission, and which answers they offer (docs/interface.md §14.3.8). */
+/** What notifications show of a permission request, and which answers they offer (§14.3.8). */
 
 import { expect, test } from "bun:test";
 import { newQuestion, type Question } from "../../src/model/question.ts";
@@ -66,7 +66,7 @@ function renderAll(question: Question, full = true) {
   };
 }
 
-test("a short request is shown whole and can be permitted, not for longer than this use [§14.3.8]", () => {
+test("a short permission request is shown whole and can be permitted for this use only [§14.3.8]", () => {
   for (const command of [
     "rm -rf build",
     "a\nb\nc\nd",
@@ -84,7 +84,7 @@ test("a short request is shown whole and can be permitted, not for longer than t
   }
 });
 
-test("a longer request can only be denied or opened [§14.3.8]", () => {
+test("a longer permission request can only be denied or opened [§14.3.8]", () => {
   for (const command of [
     "x".repeat(201 - "Bash in ~/app: ".length),
     `ls${"\n".repeat(4)}rm -rf /`,
@@ -111,7 +111,7 @@ test("a longer request can only be denied or opened [§14.3.8]", () => {
   }
 });
 
-test("a folder that pushes the command out of view is no reason to permit it unseen [§14.3.8]", () => {
+test("a folder that pushes the command out of view removes the Allow button [§14.3.8]", () => {
   for (const [cwd, shown] of [
     [`/a${" ".repeat(100)}b`, "Bash in /a⟨100 spaces⟩b: ls"],
     [`/a${" ".repeat(20)}b`, `Bash in /a${" ".repeat(20)}b: ls`],
@@ -133,7 +133,7 @@ test("a prompt that is not known to be whole offers no answer but Deny [§14.3.8
     web_push: ["answer-0 Deny", "open Open"],
     answers: ["Deny"],
   });
-  // What fits into the prompt can still be put out of view by what shows it.
+  // A prompt that fits can still be pushed out of view by the title above it.
   const prompt = `${stored.prompt}${" ".repeat(99)}; rm -rf ~`;
   expect(renderAll({ ...stored, action: action!, prompt }).apns).toEqual(["Deny"]);
 });
@@ -143,14 +143,14 @@ test("generic content names neither the command nor the folder, and offers no an
   expect(JSON.stringify(shown)).not.toMatch(/secret|~\/app|Bash|Allow|Harmless/);
 });
 
-test("a request that is cut for the push service loses its buttons [§14.3.8]", () => {
+test("a permission request that is cut for the push service loses its buttons [§14.3.8]", () => {
   const { request } = renderAll(questionOf("x".repeat(150)));
   const { message, shows } = request;
   const bytes = Buffer.byteLength(JSON.stringify(message)) - 50;
   const cut = fit(message, bytes, shows)!.notification;
   expect([cut.actions, cut.data.answers]).toEqual([[], undefined]);
   expect(fit(message, bytes + 50, shows)).toEqual(message);
-  // The same where the other channels cut a body.
+  // The same holds where the other channels cut a body.
   const alert = composeQuestion(questionOf("ls"), key, { full: true });
   const long = { ...alert, body: "x".repeat(5_000) };
   const destination = { delivery_id: "x", base_url, ticket: "mcq_x", shown: null, badge: 1 };
@@ -160,7 +160,7 @@ test("a request that is cut for the push service loses its buttons [§14.3.8]", 
   expect(renderNtfy(long, { address, ...destination })!.publish.actions).toBeUndefined();
 });
 
-test("a request that a hook makes is delivered as such [§14.3.8]", async () => {
+test("a permission request made by a hook is delivered as one [§14.3.8]", async () => {
   const world = await createPushWorld();
   const { person, agent } = await world.people("phone");
   const hook = await callHook(world.app.url, agent.secret, commandOf("make\u202e"));

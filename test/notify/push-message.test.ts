@@ -1,4 +1,4 @@
-/** What a browser gets by web push, before it is encrypted (docs/interface.md §19.6.3). */
+/** What a browser gets by Web Push, before encryption (§19.6.3). */
 
 import { expect, test } from "bun:test";
 import { createECDH } from "node:crypto";
@@ -45,7 +45,7 @@ const asked = (input: Partial<QuestionInput> = {}, full = true) =>
   rendered(composeQuestion(questionOf(input), key, { full }));
 const bytes = (message: PushMessage) => Buffer.byteLength(JSON.stringify(message));
 
-test("a question says who asks, opens itself, and each of its options has a button", () => {
+test("a Web Push question says who asks, opens itself and has a button for each option", () => {
   const { message, urgency, keep_until, subject } = asked();
   const navigate = "https://relay.example/base/#/questions/qst_1";
   expect(message).toEqual({
@@ -83,7 +83,7 @@ test("a question says who asks, opens itself, and each of its options has a butt
   });
 });
 
-test("buttons are for all options or for none, and with generic content for none", () => {
+test("Web Push buttons are for all options or none, and for none with generic content", () => {
   const buttons = (input: Partial<QuestionInput>, full = true) => {
     const { actions, data, body } = asked(input, full).message.notification;
     expect(actions.map(({ title }) => title)).toEqual([...(data.answers ?? [])]);
@@ -102,7 +102,7 @@ test("buttons are for all options or for none, and with generic content for none
   expect(buttons({ kind: "choice", options: two }, false)).toEqual([[], "A question is waiting"]);
 });
 
-test("an end takes the place of its alert in silence, and waits for nobody who saw none", () => {
+test("an end replaces its alert silently, and does not wait for browsers that saw no alert", () => {
   const answered = { ...questionOf(), status: "answered" as const, answer: "Yes" };
   const end = composeEndedQuestion("qst_1", answered, key, { full: true, expires_at: now + 60 });
   const { message, urgency, keep_until } = rendered(end);
@@ -124,7 +124,7 @@ test("an end takes the place of its alert in silence, and waits for nobody who s
   expect(ended_task.message.notification.navigate).toEndWith("/#/tasks/tsk_1");
 });
 
-test("a task opens itself, and is silent when it is passive", () => {
+test("a Web Push message about a task opens the task, and is silent when passive", () => {
   const task = { ...newTask({ ...ids, id: "tsk_1", title: "Ship", source: "agent", host: null }) };
   const of = (changes: string[]) =>
     rendered(composeTask({ task, key, changes, expires_at: now + 60 }, { full: true }), {
@@ -145,7 +145,7 @@ test("a task opens itself, and is silent when it is passive", () => {
   expect([changed.message.notification.silent, changed.urgency]).toEqual([true, "low"]);
 });
 
-test("without a known address of the page, what it opens is relative to the page", () => {
+test("without a known address of the page, links in Web Push messages are relative", () => {
   const test_ = composeTest("chn_1", { expires_at: now + 60 });
   const nowhere = { base_url: null, badge: null, ticket: null };
   const { message } = rendered(test_, nowhere);
@@ -160,13 +160,13 @@ test("without a known address of the page, what it opens is relative to the page
   expect("ticket" in question.message.notification.data).toBe(false);
 });
 
-test("what is not shown to the person is not rendered", () => {
+test("a kind that is not shown to the person is not rendered for Web Push", () => {
   const silent = { kind: "silent", key_id: null, clear: ["qst_1"], expires_at: now } as const;
   expect(render(silent, DESTINATION)).toBeNull();
   expect(render({ kind: "widget", key_id: null, expires_at: now }, DESTINATION)).toBeNull();
 });
 
-test("a message has at most 3,993 bytes, and no character of it is torn", () => {
+test("a Web Push message has at most 3,993 bytes and cuts no character in half", () => {
   const texts = fc
     .string({ unit: "binary", minLength: 1, maxLength: 80 })
     .filter((one) => /\S/.test(one));
@@ -199,7 +199,7 @@ test("a message has at most 3,993 bytes, and no character of it is torn", () => 
   expect(bytes(cut)).toBeGreaterThan(PLAINTEXT_BYTES - 4);
 });
 
-test("options that leave no room for anything else have no buttons", () => {
+test("options that leave no room for anything else have no Web Push buttons", () => {
   const options = [`${"\u0001".repeat(79)}a`, `${"\u0001".repeat(79)}b`];
   const { message } = rendered(
     composeQuestion(questionOf({ kind: "choice", options }), key, { full: true }),
@@ -210,7 +210,7 @@ test("options that leave no room for anything else have no buttons", () => {
   expect(message.notification.body).toContain("Ship it?\n– ");
 });
 
-test("endpoints are of the push services of browsers, or of hosts that the operator names", () => {
+test("Web Push endpoints must belong to browsers' push services or to hosts that the operator names", () => {
   const taken = (endpoint: string, hosts: string[] = []) => endpointFault(endpoint, hosts) === null;
   for (const endpoint of [
     "https://fcm.googleapis.com/fcm/send/abc:def",
@@ -245,7 +245,7 @@ test("endpoints are of the push services of browsers, or of hosts that the opera
   expect(taken("ftp://push.example/abc", ["push.example"])).toBe(false);
 });
 
-test("keys are a point of P-256 in 65 bytes and a secret of 16", () => {
+test("Web Push keys must be a P-256 point in 65 bytes and a secret of 16 bytes", () => {
   const point =
     "BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A8";
   const auth = "BTBZMqHH6r4Tts7J_aSIgg";
@@ -274,7 +274,7 @@ test("keys are a point of P-256 in 65 bytes and a secret of 16", () => {
   }
 });
 
-test("thousands of messages share a few connections, and each one can be read", async () => {
+test("thousands of Web Push messages share a few connections and all can be decrypted", async () => {
   const service = await startPushService();
   const messages = 2_000;
   expect(await sendMany(service, messages)).toEqual({ finish: messages });
@@ -284,7 +284,7 @@ test("thousands of messages share a few connections, and each one can be read", 
     messages,
     messages,
   ]);
-  // One statement for all, of the same service.
+  // All are for the same service and share one VAPID token.
   expect(new Set(service.delivered.map(({ authorization }) => authorization)).size).toBe(1);
   expect(service.connections()).toBeLessThanOrEqual(IN_FLIGHT + 10);
 });

@@ -1,4 +1,4 @@
-/** How far a question got over the person's devices: planned, sent, refused, removed, received. */
+/** How far a question got on each of the person's devices: planned, sent, refused, removed, received. */
 
 import { expect, test } from "bun:test";
 import { ask, createPerson, type Send } from "../support/client.ts";
@@ -20,7 +20,7 @@ const receipt = (send: Send, id: string, body: object) =>
 
 const BUSY = { status: 503, reason: "ServiceUnavailable" };
 
-/** A person with an iPhone, of whose registration nothing is under way. */
+/** A person with an iPhone, after the pushes of its registration were sent. */
 async function begin() {
   apple.behave(() => undefined);
   const people = await world.people("a");
@@ -65,7 +65,7 @@ test("each device has a delivery, queued with the question and then sent [§2.11
   expect(ids(sent)).toEqual(ids(queued));
 });
 
-test("a key learns how far and in which minute, and nothing of devices [§2.12] [§5.7.7(2)]", async () => {
+test("a key learns how far a question got and in which minute, and nothing about devices [§2.12] [§5.7.7(2)]", async () => {
   const { agent, person } = await begin();
   const { id } = await ask(agent.send);
   await settle();
@@ -79,7 +79,7 @@ test("a key learns how far and in which minute, and nothing of devices [§2.12] 
   expect([status, body.fields]).toEqual([404, { question_id: expect.any(String) }]);
 });
 
-test("a delivery that failed, or was not made, says why [§2.11.1]", async () => {
+test("a delivery that failed or was suppressed says why [§2.11.1]", async () => {
   const { agent, person, phone_id } = await begin();
   apple.behave(() => ({ status: 400, reason: "BadTopic" }));
   const refused = await ask(agent.send);
@@ -92,7 +92,7 @@ test("a delivery that failed, or was not made, says why [§2.11.1]", async () =>
   await settle();
   await person.send(`POST /v1/questions/${over.id}/answer`, { answer: "Yes" });
   await advance(130, 10);
-  // It was tried, so it may have come through all the same.
+  // An attempt was made, so the push may have arrived all the same.
   expect(await told(person.send, over.id)).toEqual(["iPhone failed question_ended"]);
   expect(await told(person.send, expires.id)).toEqual(["iPhone failed expired"]);
 
@@ -113,7 +113,7 @@ test("a delivery that failed, or was not made, says why [§2.11.1]", async () =>
   expect(reach).toMatchObject({ state: "none", at: null, reachable: false });
 });
 
-test("one that was never tried is suppressed once its question has ended or its device is gone", async () => {
+test("a delivery that was never tried is suppressed once its question has ended or its device is gone", async () => {
   const { agent, person, phone_id } = await begin();
   // The device is on hold, so that nothing is tried.
   apple.behave(() => ({ status: 429, reason: "TooManyRequests", retry_after: 20 }));
@@ -137,7 +137,7 @@ test("one that was never tried is suppressed once its question has ended or its 
   expect(await told(person.send, last.id)).toEqual(["iPhone suppressed target_removed"]);
 });
 
-test("what a crash leaves between sending and settling is sent again, or unclear once it is over", async () => {
+test("a delivery interrupted by a crash before settling is sent again, or unclear once the question is over", async () => {
   const { agent, person } = await begin();
   const leave = (id: string) =>
     world.change(
@@ -154,7 +154,7 @@ test("what a crash leaves between sending and settling is sent again, or unclear
   expect(await told(person.send, over.id)).toEqual(["iPhone failed unclear"]);
 });
 
-test("what another version planned before there were deliveries has one once it is sent", async () => {
+test("a push planned by a version without deliveries gets a delivery once it is sent", async () => {
   const { agent, person, phone_id } = await begin();
   apple.behave(() => BUSY);
   const { id } = await ask(agent.send);
@@ -166,7 +166,7 @@ test("what another version planned before there were deliveries has one once it 
   expect(deliveries).toMatchObject([{ target: { id: phone_id, label: "iPhone" }, status: "sent" }]);
 });
 
-test("a label stays as it was when the device changes or goes [§2.11.3]", async () => {
+test("a delivery's label stays the same when the device changes or goes [§2.11.3]", async () => {
   const { agent, person, phones, phone_id } = await begin();
   const { id } = await ask(agent.send);
   await settle();
@@ -178,7 +178,7 @@ test("a label stays as it was when the device changes or goes [§2.11.3]", async
   expect(await told(person.send, later.id)).toEqual(["iPad sent -"]);
 });
 
-test("the first receipt of each kind counts, for each target by itself [§5.7.8(1)]", async () => {
+test("the first receipt of each kind counts, separately for each target [§5.7.8(1)]", async () => {
   const { agent, person, phone_id } = await begin();
   const { id } = await ask(agent.send);
   await settle();
@@ -203,14 +203,14 @@ test("the first receipt of each kind counts, for each target by itself [§5.7.8(
   const { reach } = await read(person.send, id);
   expect(reach).toMatchObject({ state: "opened", at: opened_at });
 
-  // Also once it has ended, and from a device that is gone.
+  // Also once the question has ended, and from a device that is gone.
   await person.send(`POST /v1/questions/${id}/answer`, { answer: "Yes" });
   await person.send(`DELETE /v1/devices/${phone_id}`);
   expect((await send({ event: "opened", device_id: phone_id })).status).toBe(204);
   expect((await times()).iPhone).toEqual([shown_at, clock.now()]);
 });
 
-test("64 receipts at once, on two processes, are one [§5.7.8] [§5.7.8(1)]", async () => {
+test("64 simultaneous receipts on two processes count as one [§5.7.8] [§5.7.8(1)]", async () => {
   const { agent, person, phone_id } = await begin();
   const peer = await world.start();
   const { id } = await ask(agent.send);
@@ -236,7 +236,7 @@ test("64 receipts at once, on two processes, are one [§5.7.8] [§5.7.8(1)]", as
   await peer.stop();
 });
 
-test("a receipt before the answer of the service stays, and so does what is sent [§5.7.8(2)]", async () => {
+test("a receipt that comes before the answer of the service stays, and so does `sent` [§5.7.8(2)]", async () => {
   const { agent, person, phone_id } = await begin();
   apple.behave(() => BUSY);
   const { id } = await ask(agent.send);
@@ -251,7 +251,7 @@ test("a receipt before the answer of the service stays, and so does what is sent
   expect(late.sent_at).toBeGreaterThan(early.shown_at);
 });
 
-test("a device that was registered later may send receipts; another's may not [§5.7.8(3)]", async () => {
+test("a device that was registered later may send receipts; another account's device may not [§5.7.8(3)]", async () => {
   const { agent, person } = await begin();
   const { id } = await ask(agent.send);
   const late = await phone(person, "late", { platform: "ipados" });
@@ -269,7 +269,7 @@ test("a device that was registered later may send receipts; another's may not [�
   expect(await fieldsOf(other.person.send, id, { event: "shown" })).toEqual([404, ["question_id"]]);
 });
 
-test("deliveries go with their question, and none is made for one that is gone", async () => {
+test("deliveries are deleted with their question, and none is made for a deleted question", async () => {
   const { agent, person } = await begin();
   const rows = (id: string) =>
     world.rows(`select status from question_deliveries where question_id = '${id}'`);

@@ -1,4 +1,4 @@
-/** Quiet hours by the wall clock, also on the days on which clocks are set (docs/interface.md 19.1.3). */
+/** Quiet hours by the wall clock, including the days on which clocks change (§19.1.3). */
 
 import { expect, test } from "bun:test";
 import { isQuiet } from "../../src/notify/prepare.ts";
@@ -14,7 +14,7 @@ function minutes(hours: { from: string; to: string; time_zone: string }, utc: st
   return quiet;
 }
 
-test("they last from the first time until just before the second, also over midnight [§19.1.3]", () => {
+test("quiet hours last from the first time until just before the second, also over midnight [§19.1.3]", () => {
   const berlin = { from: "22:00", to: "07:00", time_zone: "Europe/Berlin" };
   // Summer time: two hours ahead of UTC.
   const quiet = ["19:59", "20:00", "22:00", "04:59", "05:00", "12:00"];
@@ -39,7 +39,7 @@ const ZONES = [
 ] as const;
 
 for (const [time_zone, forward, back, by] of ZONES) {
-  test(`in ${time_zone} a skipped hour does not count and a repeated one counts twice [§19.1.3]`, () => {
+  test(`in ${time_zone} quiet hours count a skipped hour zero times and a repeated hour twice [§19.1.3]`, () => {
     const night = { from: "22:00", to: "07:00", time_zone };
     expect(minutes(night, forward)).toBe(9 * 60 - by);
     expect(minutes(night, back)).toBe(9 * 60 + by);

@@ -1,4 +1,4 @@
-/** What the app's registrations do to its live activities, and what ends them (docs/interface.md 14.5). */
+/** How the app's registrations start, update and end live activities (§14.5). */
 
 import { afterEach, expect, test } from "bun:test";
 import { createActivityWorld, working } from "../support/activity-world.ts";
@@ -8,7 +8,7 @@ import { newToken } from "../support/push-world.ts";
 const { world, people, activities, eventsOf } = await createActivityWorld();
 const { apple, advance } = world;
 
-/** Pushes to this token are asked to come later. */
+/** Pushes to this token are deferred by the service. */
 const refuse = (token: string) =>
   apple.behave((one) =>
     one.token === token ? { status: 429, reason: "TooManyRequests" } : undefined,
@@ -19,7 +19,7 @@ afterEach(() => {
   expect(apple.faults.splice(0)).toEqual([]);
 });
 
-test("a PUT for a task that is not in progress, or with the setting off, is told to end", async () => {
+test("a PUT for a task that is not in progress, or with the setting off, is answered with an end", async () => {
   const { agent, person, show, shown } = await people();
   for (const status of ["todo", "done", "cancelled"]) {
     const task = await createTask(agent.send, { title: "t", status });
@@ -37,7 +37,7 @@ test("a PUT for a task that is not in progress, or with the setting off, is told
   expect(await shown()).toEqual([]);
 });
 
-test("a registration that comes late is brought up to date, or ended", async () => {
+test("a late registration is brought up to date or ended", async () => {
   const { agent, show, b } = await people();
   const task = await createTask(agent.send, working);
   await activities();
@@ -85,7 +85,7 @@ test("the app's DELETE holds until the next activity period", async () => {
   expect(eventsOf(await activities())).toEqual([[b.push_to_start_token, "start"]]);
 });
 
-test("an end is final: a task that goes on gets a fresh start", async () => {
+test("the end of a live activity is final: a task that continues gets a fresh start", async () => {
   const { agent, show, shown, a } = await people();
   const task = await createTask(agent.send, working);
   const token = await show(task.id);
@@ -107,7 +107,7 @@ test("an end is final: a task that goes on gets a fresh start", async () => {
   expect(await shown()).toEqual([[fresh, 0]]);
 });
 
-test("a new update token takes the place of the old one", async () => {
+test("a new update token replaces the old one", async () => {
   const { agent, show } = await people();
   const task = await createTask(agent.send, working);
   await show(task.id);
@@ -118,7 +118,7 @@ test("a new update token takes the place of the old one", async () => {
   expect(eventsOf(await activities())).toEqual([[token, "update"]]);
 });
 
-test("a device that goes, or loses its token, takes its queue and activities along", async () => {
+test("a device that goes, or loses its token, loses its queue and live activities", async () => {
   const { agent, person, a, b, show, shown } = await people();
   const task = await createTask(agent.send, working);
   await show(task.id);
@@ -138,7 +138,7 @@ test("a device that goes, or loses its token, takes its queue and activities alo
   apple.behave(() => undefined);
 });
 
-test("a device that goes takes along an activity whose end was not sent yet", async () => {
+test("a device that goes removes a live activity whose end was not sent yet", async () => {
   const { agent, person, a, show, shown } = await people();
   const task = await createTask(agent.send, working);
   const token = await show(task.id);
@@ -151,7 +151,7 @@ test("a device that goes takes along an activity whose end was not sent yet", as
   expect(await shown()).toEqual([]);
 });
 
-test("an activity that is registered again and again gets updates at their pace", async () => {
+test("an activity that is registered again and again gets updates at their usual pace", async () => {
   const { agent, person, phones } = await world.people("a");
   const { id } = await createTask(agent.send, { title: "t", status: "in_progress" });
   await advance(5);

@@ -1,4 +1,4 @@
-/** Requests that lanes share. */
+/** The pool of requests that lanes share. */
 
 import { expect, test } from "bun:test";
 import { SERVER_STORE } from "../../db/read-queue.ts";
@@ -6,7 +6,7 @@ import { IN_FLIGHT } from "../../src/notify/channels/web-push/client.ts";
 import { createRequestPool, REQUESTS, RESERVED } from "../../src/notify/request-pool.ts";
 import type { Release } from "../../src/notify/under-way.ts";
 
-test("a lane has what the others leave, and what is reserved for it whatever they do", () => {
+test("a lane has what the others leave, and always the requests reserved for it", () => {
   const pool = createRequestPool(20, 4);
   const [one, two] = [pool.lane(), pool.lane(8)];
   expect([one.room(), two.room()]).toEqual([16, 8]);
@@ -25,7 +25,7 @@ test("a lane has what the others leave, and what is reserved for it whatever the
   expect([one.room(), two.room()]).toEqual([16, 8]);
 });
 
-test("whatever lanes take and give back, all of them together never have more than there are", () => {
+test("the lanes together never have more requests than there are, whatever they take and return", () => {
   const pool = createRequestPool(50, 5);
   const lanes = [pool.lane(), pool.lane(20), pool.lane()];
   const held: Release[] = [];
@@ -37,14 +37,14 @@ test("whatever lanes take and give back, all of them together never have more th
   expect(held.length).toBeGreaterThan(0);
 });
 
-/** Requests that Bun's HTTP client makes at once: one more waits for the end of another. */
+/** Requests that Bun's HTTP client makes at once: one more waits for another to end. */
 const OF_BUN = 256;
 
 test("push services that all hang leave a libSQL server its requests", async () => {
   const pool = createRequestPool(REQUESTS, RESERVED);
   const lanes = [pool.lane(), pool.lane(), pool.lane(IN_FLIGHT)];
   const taken = lanes.flatMap((lane) => lane.take(OF_BUN)).length;
-  // Its reads, its writes, its changes as they happen.
+  // Its reads, its writes, its change feed.
   expect(taken + SERVER_STORE.read_requests + 2).toBeLessThanOrEqual(OF_BUN);
   const hanging = Bun.serve({
     port: 0,

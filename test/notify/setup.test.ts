@@ -1,4 +1,4 @@
-/** How pushes are switched on, and that they cost nothing while they are off. */
+/** How pushes are switched on, and that they cost nothing while off. */
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { createTask } from "../support/client.ts";
 import { createPushWorld, newToken } from "../support/push-world.ts";
 import { tempFolder } from "../support/temp.ts";
 
-test("a combination that cannot work is refused by the variable that is missing", () => {
+test("a push configuration that cannot work is rejected, naming the missing variable", () => {
   const team = { APNS_TEAM_ID: "TEAM", APNS_BUNDLE_ID: "com.example" };
   const key = { APNS_PRODUCTION_KEY_ID: "KEY", APNS_PRODUCTION_KEY: "secret" };
   for (const [env, name] of [
@@ -30,7 +30,7 @@ test("a combination that cannot work is refused by the variable that is missing"
   expect(() => readConfig({ ...team, ...key })).not.toThrow();
 });
 
-test("a key or CA that is none stops the start, and is not shown", async () => {
+test("an invalid push key or CA stops the start and is not shown", async () => {
   const apple = await startApple();
   const good = apple.env("SANDBOX");
   const junk = join(tempFolder(), "junk.pem");
@@ -52,7 +52,7 @@ test("a key or CA that is none stops the start, and is not shown", async () => {
   }
 });
 
-test("the key may be a file", async () => {
+test("the push key may be a file", async () => {
   const apple = await startApple();
   const file = join(tempFolder(), "key.p8");
   await Bun.write(file, apple.key);
@@ -62,7 +62,7 @@ test("the key may be a file", async () => {
   expect(app.sender.health().map(({ lane }) => lane)).toContain("production");
 });
 
-test("without configuration it says so once, makes no row and sends nothing", async () => {
+test("without push configuration, Relay says so once, writes no row and sends nothing", async () => {
   const world = await createPushWorld({
     env: {
       APNS_TEAM_ID: "",
@@ -88,7 +88,7 @@ test("without configuration it says so once, makes no row and sends nothing", as
   expect([queues, records]).toEqual([[], []]);
 });
 
-test("without a way to send its end, an ended live activity leaves nothing", async () => {
+test("an ended live activity leaves nothing behind when its end cannot be sent", async () => {
   const world = await createPushWorld();
   const { person, agent } = await world.people();
   const { id: device_id } = await world.phone(person, "p", { apns_environment: "production" });
@@ -101,7 +101,7 @@ test("without a way to send its end, an ended live activity leaves nothing", asy
   expect(await activities()).toEqual([]);
 });
 
-test("an environment without a key gets no row; both work at once, each with its own key", async () => {
+test("an environment without a key gets no row; two environments work at once, each with its own key", async () => {
   const [production, sandbox] = await Promise.all([startApple(), startApple()]);
   const one = await createPushWorld();
   const { person } = await one.people();
@@ -124,7 +124,7 @@ test("an environment without a key gets no row; both work at once, each with its
   expect(sandbox.delivered.map(({ token }) => token)).toEqual([pad.apns_token]);
   expect([...production.faults, ...sandbox.faults]).toEqual([]);
 
-  // Registered anew for the other environment, what waits goes there with the new token's key.
+  // Once the device is registered for the other environment, queued pushes go there with its key.
   await two.person.send(`PATCH /v1/keys/${two.agent.key.id}`, { label: "w" });
   await two.person.send(`PATCH /v1/keys/${two.agent.key.id}`, { label: "v" });
   await world.settle();

@@ -1,4 +1,4 @@
-/** Devices go with the sign-in that registered them, and nothing is pushed to them then (docs/interface.md §5.3.2(7)). */
+/** Devices end with the sign-in that registered them, and then get no pushes (§5.3.2(7)). */
 
 import { expect, test } from "bun:test";
 import { LIMITS } from "../../src/limits.ts";
@@ -46,14 +46,14 @@ test("a registration that arrives as its sign-in ends leaves no device [§5.3.2(
   }
 });
 
-test("a device goes to the sign-in that registered it last; the version before registers for none [§5.3.2(7)]", async () => {
+test("a device belongs to the sign-in that registered it last; the version before registers for none [§5.3.2(7)]", async () => {
   const person = await createPerson(app.url);
   const phone = await pair(app.url, person);
   const [kept, older] = [newDevice(), newDevice()];
   for (const id of [kept, older]) await phone.send(`PUT /v1/devices/${id}`, device());
   await person.send(`PUT /v1/devices/${kept}`, device());
   await world.change(`update devices set session_id = null where id = '${older}'`);
-  // A sign-in in its trial does not take over what belongs to none.
+  // A sign-in in its trial does not take over a device without a sign-in.
   const taken = await phone.send(`PUT /v1/devices/${older}`, device());
   expect(taken.status).toBe(403);
   await person.send(`DELETE /v1/sessions/${phone.session.id}`);
@@ -61,7 +61,7 @@ test("a device goes to the sign-in that registered it last; the version before r
   expect(devices.map(({ id }: { id: string }) => id).sort()).toEqual([kept, older].sort());
 });
 
-test("in its trial, a sign-in takes the place of no device [§4.1.6]", async () => {
+test("a sign-in in its trial takes over no device [§4.1.6]", async () => {
   const person = await createPerson(app.url);
   const phone = await pair(app.url, person);
   const own = newDevice();
@@ -76,7 +76,7 @@ test("in its trial, a sign-in takes the place of no device [§4.1.6]", async () 
   );
 });
 
-test("the devices of a deleted account still get what clears their questions, though its sign-ins end", async () => {
+test("devices of a deleted account still get the clears of their questions, though its sign-ins end", async () => {
   const { person, agent } = await world.people("phone");
   const { id } = await ask(agent.send, { prompt: "Go?" });
   await world.settle();

@@ -1,11 +1,11 @@
-/** What is seen of pushes from outside, how long it is kept, and that processes share the work. */
+/** What is visible of pushes from outside, how long it is kept, and that processes share the work. */
 
 import { expect, test } from "bun:test";
 import { ask, client } from "../support/client.ts";
 import { createPushWorld } from "../support/push-world.ts";
 import { until } from "../support/until.ts";
 
-test("outcome records: the newest first, for 7 days, and not after their key", async () => {
+test("outcome records are listed newest first, kept for 7 days and deleted with their key", async () => {
   const world = await createPushWorld();
   const { agent, person, phones } = await world.people("a");
   await world.settle();
@@ -60,7 +60,7 @@ test("outcome records: the newest first, for 7 days, and not after their key", a
   expect(await world.rows(own)).toEqual([]);
 });
 
-test("two processes share what is due, and send nothing twice", async () => {
+test("two processes share the due pushes and send nothing twice", async () => {
   const world = await createPushWorld();
   const { apple } = world;
   const { agent, person } = await world.people();
@@ -88,7 +88,7 @@ test("two processes share what is due, and send nothing twice", async () => {
   expect(Math.min(...shares)).toBeGreaterThan(0);
 });
 
-test("back-off has full jitter: by chance it may be nothing, up to its whole spread", async () => {
+test("back-off has full jitter: it is between nothing and its whole spread", async () => {
   for (const [chance, least, most] of [
     [0, 0, 2],
     [0.5, 15, 17],

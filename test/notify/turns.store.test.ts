@@ -1,4 +1,4 @@
-/** The work of pushes, spread over turns of the event loop. */
+/** The work of pushes is spread over turns of the event loop. */
 
 import { afterAll, expect, test } from "bun:test";
 import { systemClock } from "../../src/clock.ts";
@@ -14,7 +14,7 @@ import { createPushWorld } from "../support/push-world.ts";
 
 const nextTurn = () => new Promise<void>((next) => setImmediate(next));
 
-test("so many begin in one turn of the loop, in the order of their calls", async () => {
+test("a limited number begin in one turn of the event loop, in the order of their calls", async () => {
   const turn = createTurns(4);
   const begun: number[] = [];
   const counts: number[] = [];
@@ -26,7 +26,7 @@ test("so many begin in one turn of the loop, in the order of their calls", async
   for (let turns = 0; turns < 3; turns++) {
     await null;
     counts.push(begun.length);
-    // It comes while others wait, and begins after them.
+    // This one comes while others wait, and begins after them.
     if (turns === 0) void begin(10);
     await nextTurn();
   }
@@ -34,7 +34,7 @@ test("so many begin in one turn of the loop, in the order of their calls", async
   expect(begun).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
 });
 
-test("each turn has room again, also after a pause", async () => {
+test("each turn of the event loop has room again, also after a pause", async () => {
   const turn = createTurns(2);
   for (let round = 0; round < 3; round++) {
     const begun: number[] = [];
@@ -50,7 +50,7 @@ test("each turn has room again, also after a pause", async () => {
   }
 });
 
-/** Counts calls by the turn of the event loop, until the test ends. */
+/** Counts calls by turn of the event loop, until the test ends. */
 function createTurnCounter() {
   const counts = [0];
   let ended = false;
@@ -71,7 +71,7 @@ function createTurnCounter() {
   };
 }
 
-test("a wave of pushes, and one of answers, take a few at a time of each turn", async () => {
+test("a wave of pushes, and a wave of answers, are handled a few per turn of the event loop", async () => {
   const world = await createPushWorld();
   const { agent } = await world.people("a");
   await world.advance(61, 2);

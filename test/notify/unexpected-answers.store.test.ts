@@ -1,4 +1,4 @@
-/** Answers of something that stands in front of a receiver, such as a login page (docs/interface.md §19.5.4, §19.4.3). */
+/** Answers of something in front of a receiver, such as a login page (§19.5.4, §19.4.3). */
 
 import { expect, test } from "bun:test";
 import { isWebPage } from "../../src/notify/web-page.ts";
@@ -12,7 +12,7 @@ const LOGIN = "\n<!-- sign in -->\n<!DOCTYPE html><html><form><input type=passwo
 const html = (body: string) =>
   new Response(body, { headers: { "content-type": "text/html; charset=utf-8" } });
 
-test("a login page in front of an ntfy server is no success, and the question is sent once it is gone [§19.5.4]", async () => {
+test("a login page in front of an ntfy server is a failure, and the question is sent once it is gone [§19.5.4]", async () => {
   const { person, agent, topic, id, read } = await begin();
   const failed = { status: "failed", reason: "unexpected_answer" };
   const deliveries = async (question_id: string) =>
@@ -42,7 +42,7 @@ for (const [what, body] of [
   ["a word", "ok"],
   ["nothing", ""],
 ] as const) {
-  test(`an answer that is no publish of ntfy is a failure, and not repeated: ${what} [§19.5.4]`, async () => {
+  test(`an answer that ntfy would not give is a failure and not repeated: ${what} [§19.5.4]`, async () => {
     const { person, agent, read } = await begin();
     ntfy.behave({ status: 200, body, type: "application/json" });
     const before = ntfy.received();
@@ -59,7 +59,7 @@ for (const [what, body] of [
   });
 }
 
-test("a webhook behind a login page does not pass its test, and one that answers with a word as HTML does [§19.4.3]", async () => {
+test("a webhook behind a login page fails its test, and one that answers with a word as HTML passes [§19.4.3]", async () => {
   const { person, agent } = await begin();
   const path = "/behind";
   const made = await person.send("POST /v1/channels", { ...WEBHOOK, url: receiver.url(path) });
@@ -86,7 +86,7 @@ test("a webhook behind a login page does not pass its test, and one that answers
   expect((await read()).state).toBe("ok");
 });
 
-test("a web page is a document, or a compressed body that is called one", () => {
+test("a response counts as a web page if it is a document, or a compressed body labelled as one", () => {
   const of = (body: string, headers: Record<string, string> = {}) =>
     isWebPage(headers, Buffer.from(body));
   for (const page of [

@@ -1,4 +1,4 @@
-/** Web Push through the proxy that the operator names (docs/interface.md 11.6.4). */
+/** Web Push through the proxy that the operator names (§11.6.4). */
 
 import { afterAll, expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -11,7 +11,7 @@ const clock = createTestClock();
 const service = await startPushService({ now: clock.now });
 const env = { ...service.env, PUBLIC_URL: "https://relay.example/" };
 
-test("the push services of browsers are reached through the proxy, if there is one [§11.6.4]", async () => {
+test("browsers' push services are reached through the proxy if one is configured [§11.6.4]", async () => {
   const asked: string[] = [];
   const proxy = Bun.listen({
     hostname: "127.0.0.1",

@@ -1,4 +1,4 @@
-/** Web Push: what browsers get, when, and what an answer of their push service does (docs/interface.md 19.6). */
+/** What browsers get by Web Push, when, and how the answers of their push services are handled (§19.6). */
 
 import { expect, test } from "bun:test";
 import { SHORT_BYTES, TOKEN_AGE } from "../../src/notify/channels/web-push/client.ts";
@@ -36,7 +36,7 @@ async function begin(body: object = {}) {
   return { person, agent, ...browser };
 }
 
-/** Moves time in steps, each until nothing is under way. */
+/** Moves time in steps, each until nothing is being sent. */
 async function advance(seconds: number, step = 1) {
   for (let left = seconds; left > 0; left -= step) {
     await settled();
@@ -53,7 +53,7 @@ const deliveries = async ({ send }: Pick<Person, "send">, id: string) => {
   );
 };
 
-test("a question arrives encrypted, signed, with its text, buttons and badge [§19.6.3] [§19.6.4]", async () => {
+test("a question arrives by Web Push encrypted and signed, with its text, buttons and badge [§19.6.3] [§19.6.4]", async () => {
   const { person, agent, endpoint } = await begin();
   await ask(agent.send, { prompt: "Earlier?" });
   const question = await ask(agent.send, { prompt: "Ship it?", expires_in: 600 });
@@ -92,7 +92,7 @@ test("a question arrives encrypted, signed, with its text, buttons and badge [§
   expect(service.faults).toEqual([]);
 });
 
-test("the end of a question takes the place of its notification [§19.6.4]", async () => {
+test("the end of a question replaces its Web Push notification [§19.6.4]", async () => {
   const { person, agent } = await begin();
   const first = await ask(agent.send, { prompt: "One?" });
   const second = await ask(agent.send, { prompt: "Two?" });
@@ -117,12 +117,12 @@ test("the end of a question takes the place of its notification [§19.6.4]", asy
   const topics = ({ topic }: { topic: string }) => topic;
   expect(ends.map(topics).sort()).toEqual(alerts.map(topics).sort());
   expect(ends.every(({ message }) => message.notification.silent)).toBe(true);
-  // Not known to have been shown, the question must not show its end alone; of a task nothing is known.
+  // A question that may not have been shown must not show its end alone; a task is never known to be shown.
   expect(ends.map(({ ttl }) => ttl)).toEqual([0, 0, 0, 86_400]);
   expect(await deliveries(person, first.id)).toEqual(["web_push Firefox sent"]);
 });
 
-test("a browser that is offline shows neither a question that has ended nor its end [§19.6.4]", async () => {
+test("a browser that was offline shows neither an ended question nor its end [§19.6.4]", async () => {
   const { person, agent, endpoint } = await begin();
   service.disconnect(endpoint);
   const ended = await ask(agent.send, { prompt: "Ended?" });
@@ -134,7 +134,7 @@ test("a browser that is offline shows neither a question that has ended nor its 
   expect(screenOf(service.take())).toEqual({ [open.id]: "Open?" });
 });
 
-test("what was never sent has no end, and two changes of a task are one notification [§19.6.4]", async () => {
+test("a question that was never sent has no end, and two changes of a task are one notification [§19.6.4]", async () => {
   const { person, agent } = await begin();
   service.behave({ status: 503 });
   const question = await ask(agent.send);
@@ -146,7 +146,7 @@ test("what was never sent has no end, and two changes of a task are one notifica
   service.behave("ok");
   await advance(30);
   const told = service.take();
-  // It was tried, so that it may have been shown.
+  // It was tried, so it may have been shown.
   expect(screenOf(told)).toEqual({ [question.id]: "Answered: Yes", [task.id]: "Started\nbuilder" });
   expect(told).toHaveLength(2);
   const other = await begin({ sends: ["tasks"] });
@@ -159,7 +159,7 @@ test("what was never sent has no end, and two changes of a task are one notifica
   expect(service.take().map(({ message }) => message.notification.title)).toEqual(["wanted"]);
 });
 
-test("settings are those of the attempt, and quiet hours silence [§19.1.2] [§19.1.3]", async () => {
+test("each Web Push attempt uses the current settings, and quiet hours make it silent [§19.1.2] [§19.1.3]", async () => {
   const { person, agent, path } = await begin({ sends: ["tasks"], min_priority: "high" });
   const skipped = await ask(agent.send);
   await createTask(agent.send, { title: "unimportant", priority: "medium" });
@@ -178,7 +178,7 @@ test("settings are those of the attempt, and quiet hours silence [§19.1.2] [§1
   expect(await deliveries(person, question.id)).toEqual(["web_push Firefox sent quiet_hours"]);
 });
 
-test("an answer does what the table says [§19.6.5] [§19.1.5]", async () => {
+test("an answer of the push service does what the table says [§19.6.5] [§19.1.5]", async () => {
   const { person, agent, endpoint, read } = await begin();
   const send = async (treatment: Parameters<typeof service.behave>[0], seconds = 0) => {
     service.behave(treatment);
@@ -238,7 +238,7 @@ test("an answer does what the table says [§19.6.5] [§19.1.5]", async () => {
   expect(service.take().some((pushed) => pushed.endpoint === endpoint)).toBe(false);
 });
 
-test("no answer within the time limit is tried again, and the tag hides the repetition [§19.6.5]", async () => {
+test("a push without an answer within the time limit is retried, and its tag hides the repetition [§19.6.5]", async () => {
   const { person, agent } = await begin();
   service.behave("hang");
   const before = service.received();
@@ -252,7 +252,7 @@ test("no answer within the time limit is tried again, and the tag hides the repe
   expect(screenOf(service.take())).toEqual({ [question.id]: "Go on?" });
 });
 
-test("a host that hangs is tried by one request at a time, and holds up no other [§19.6.5]", async () => {
+test("a push service that hangs is tried by one request at a time and delays no other [§19.6.5]", async () => {
   const good = await startPushService({ now: clock.now });
   const hosts = `${service.env.WEB_PUSH_HOSTS},${good.env.WEB_PUSH_HOSTS}`;
   const peer = await startTestApp({
@@ -279,7 +279,7 @@ test("a host that hangs is tried by one request at a time, and holds up no other
   service.behave("ok");
 });
 
-test("a message that is too large is shortened once [§19.6.5]", async () => {
+test("a Web Push message that is too large is shortened once [§19.6.5]", async () => {
   const { person, agent } = await begin();
   service.behave({ over: 2_000 });
   const long = await ask(agent.send, { prompt: "x".repeat(2_000), kind: "text" });
@@ -297,7 +297,7 @@ test("a message that is too large is shortened once [§19.6.5]", async () => {
   service.behave("ok");
 });
 
-test("a test goes to the browser at once, and says how it went [§19.2.5]", async () => {
+test("a Web Push test goes to the browser at once and reports the result [§19.2.5]", async () => {
   const { person, path, endpoint, id } = await begin();
   const sent = await person.send(`POST ${path}/test`);
   expect(sent.body).toMatchObject({ target: { type: "web_push", id }, status: "sent" });
@@ -307,7 +307,7 @@ test("a test goes to the browser at once, and says how it went [§19.2.5]", asyn
   service.behave({ status: 500 });
   const failed = await person.send(`POST ${path}/test`);
   expect(failed.body).toMatchObject({ status: "failed", reason: "status_500" });
-  // Whatever befell the messages of others a moment ago.
+  // Failures of other messages a moment ago do not matter.
   service.behave("drop");
   const { agent } = await begin();
   await ask(agent.send);
@@ -317,7 +317,7 @@ test("a test goes to the browser at once, and says how it went [§19.2.5]", asyn
   expect(again.body).toMatchObject({ status: "sent", reason: null });
 });
 
-test("generic content names nothing [§19.6.3]", async () => {
+test("generic Web Push content names nothing [§19.6.3]", async () => {
   const peer = await startTestApp({ clock, env: { ...env, PUSH_CONTENT: "generic" } });
   const person = await createPerson(peer.local_url);
   const agent = await createAgent(peer.local_url, person, "builder");
@@ -338,7 +338,7 @@ test("generic content names nothing [§19.6.3]", async () => {
   expect(screenOf(told)).toEqual({ [question.id]: "Answered", [task.id]: "Deleted" });
 });
 
-test("a statement of who sends is kept for hours, and made anew when it is old [§19.6.4]", async () => {
+test("a VAPID token is reused for hours, and made anew when old [§19.6.4]", async () => {
   const { agent } = await begin();
   const statement = async () => {
     await ask(agent.send);
@@ -357,7 +357,7 @@ test("a statement of who sends is kept for hours, and made anew when it is old [
   expect(service.faults).toEqual([]);
 });
 
-test("when a key is deleted, what was shown of it says so [§19.6.4]", async () => {
+test("when a key is deleted, its Web Push notifications say so [§19.6.4]", async () => {
   const { person, agent } = await begin();
   const question = await ask(agent.send);
   const task = await createTask(agent.send, { title: "Ship" });

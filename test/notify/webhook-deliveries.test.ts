@@ -1,4 +1,4 @@
-/** How far a question got over webhooks (docs/interface.md 19.3). */
+/** How far a question got over webhooks (§19.3). */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -30,7 +30,7 @@ async function begin(body: object = {}) {
   return { person, agent, channel_id: channel.id as string, read, told };
 }
 
-/** Moves time in steps of a second, each until nothing is under way. */
+/** Moves time in steps of a second, each until nothing is being sent. */
 async function advance(seconds: number, step = 1) {
   for (let left = seconds; left > 0; left -= step) {
     await clock.skip(Math.min(step, left));
@@ -39,7 +39,7 @@ async function advance(seconds: number, step = 1) {
   }
 }
 
-test("a question that a webhook takes is sent, under the label of the channel [§19.3]", async () => {
+test("a question that a webhook accepts is sent, under the label of the channel [§19.3]", async () => {
   const { person, agent, channel_id, read } = await begin();
   const asked_at = clock.now();
   const { id } = await ask(agent.send);
@@ -61,7 +61,7 @@ test("a question that a webhook takes is sent, under the label of the channel [�
   expect(reach).toMatchObject({ state: "sent", at: asked_at, reachable: true });
 });
 
-test("one that is not wanted, refused, given up or whose channel goes says so [§19.3]", async () => {
+test("a webhook delivery that is unwanted, refused or given up, or whose channel is deleted, says so [§19.3]", async () => {
   const tasks = await begin({ sends: ["tasks"] });
   const unwanted = await ask(tasks.agent.send);
   await app.webhooks.settled();
@@ -75,7 +75,7 @@ test("one that is not wanted, refused, given up or whose channel goes says so [�
   expect(await busy.told(late.id)).toEqual([["queued", null]]);
   await advance(86_400 + 1_200, 600);
   expect(await busy.told(late.id)).toEqual([["failed", "expired"]]);
-  // It is failing now, so nobody can count on it.
+  // The channel is failing now, so nobody can count on it.
   expect((await busy.read(late.id)).reach.reachable).toBe(false);
 
   const leaving = await begin();

@@ -1,4 +1,4 @@
-/** Receivers on two ports of one host (docs/interface.md 19.4.6). */
+/** Receivers on two ports of one host (§19.4.6). */
 
 import { expect, test } from "bun:test";
 import { WEBHOOK_LIMITS } from "../../src/notification-limits.ts";

@@ -1,11 +1,11 @@
-/** Webhooks without a server: how a message is signed, and whose is sent next (docs/interface.md 19.4). */
+/** Webhooks without a server: how a message is signed, and whose is sent next (§19.4). */
 
 import { expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
 import { chooseMessages } from "../../src/notify/webhooks/choose.ts";
 import { webhookRequest } from "../../src/notify/webhooks/request.ts";
 
-test("the package of Standard Webhooks verifies a message, and no other text [§19.4.2]", () => {
+test("the package of Standard Webhooks verifies a message and rejects any other text [§19.4.2]", () => {
   const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
   const message = { id: "msg_1", type: "task.created", created_at: 1, data: '{"é":"…"}' };
   const target = { url: "https://example.com/", secret };
@@ -18,7 +18,7 @@ test("the package of Standard Webhooks verifies a message, and no other text [§
   expect(() => hook.verify(late.body as string, { ...late.headers })).toThrow();
 });
 
-test("accounts take turns: one with much to send does not delay another [§19.4.6]", () => {
+test("accounts take turns, so that one with much to send does not delay another [§19.4.6]", () => {
   const due = (account_id: string, n: number, host = `${account_id}.example`) =>
     Array.from({ length: n }, (_, i) => ({
       seq: i,
@@ -46,7 +46,7 @@ test("accounts take turns: one with much to send does not delay another [§19.4.
   ).toBe(3);
 });
 
-test("an account leaves a connection to each host to others, and what fails leaves another [§19.4.6]", () => {
+test("an account leaves a connection to each host to others, and failing webhooks leave another [§19.4.6]", () => {
   const due = (account_id: string, failing: boolean) =>
     Array.from({ length: 5 }, (_, i) => ({
       seq: i,
@@ -66,7 +66,7 @@ test("an account leaves a connection to each host to others, and what fails leav
   expect(chosenOf([...due("a", false), ...due("b", false)])).toBe("aba");
   expect(chosenOf(due("a", true))).toBe("aa");
   expect(chosenOf([...due("a", true), ...due("b", true), ...due("c", true)])).toBe("abc");
-  // With what is under way already.
+  // Counting what is already being sent.
   const held = {
     ofHost: () => 1,
     heldBy: (_: string, account: string) => (account === "a" ? 3 : 0),

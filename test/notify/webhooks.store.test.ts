@@ -1,4 +1,4 @@
-/** Webhooks: what is sent, in which order, and what an answer does (docs/interface.md 19.4). */
+/** Webhooks: what is sent, in which order, and what an answer does (§19.4). */
 
 import { expect, test } from "bun:test";
 import { claimMessages, countAttempts } from "../../db/notify/webhook-queue.ts";
@@ -25,7 +25,7 @@ const rows = (text: string) => store.read(statement(sql.raw(text), { gives: "row
 
 let paths = 0;
 
-/** A person with an agent and a webhook of its own path, whose test has succeeded. */
+/** A person with an agent and a webhook at its own path, whose test has succeeded. */
 async function begin(body: object = {}, host?: string) {
   receiver.behave(() => 200);
   const person = await createPerson(app.url);
@@ -48,7 +48,7 @@ async function createHook({ send }: Pick<Person, "send">, body: object = {}, hos
   return { path, id, secret: made.secret as string, channel: made.channel, read };
 }
 
-/** Moves time in steps, each until nothing is under way. */
+/** Moves time in steps, each until nothing is being sent. */
 async function advance(seconds: number, step = 1) {
   for (let left = seconds; left > 0; left -= step) {
     await app.webhooks.settled();
@@ -90,7 +90,7 @@ test("every event of tasks, questions and keys arrives signed, with the data of 
   expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
 });
 
-test("nothing is sent before a test has succeeded, and then what has happened since [§19.4.3]", async () => {
+test("nothing is sent to a webhook before a test has succeeded, and then everything since [§19.4.3]", async () => {
   const person = await createPerson(app.url);
   const agent = await createAgent(app.url, person);
   receiver.behave(() => 500);
@@ -112,7 +112,7 @@ test("nothing is sent before a test has succeeded, and then what has happened si
   expect(await hook.read()).toMatchObject({ state: "ok", last_sent_at: expect.any(Number) });
 });
 
-test("what the channel does not send is left out by its settings at the attempt [§19.1.2]", async () => {
+test("events that the channel's settings exclude at the attempt are left out [§19.1.2]", async () => {
   const { person, agent, path, id } = await begin({ sends: ["tasks"], min_priority: "high" });
   receiver.behave(() => 503);
   const low = await createTask(agent.send, { title: "low" });
@@ -128,7 +128,7 @@ test("what the channel does not send is left out by its settings at the attempt 
   expect(taken(path)).toEqual(["task.deleted"]);
 });
 
-test("a receiver that was away for an hour gets all of it once, in order by subject [§19.4.4] [§19.4.5]", async () => {
+test("a receiver that was away for an hour gets everything once, in order by subject [§19.4.4] [§19.4.5]", async () => {
   const { agent, path, read } = await begin();
   receiver.behave(() => Response.json({}, { status: 500 }));
   const tasks = [];
@@ -138,7 +138,7 @@ test("a receiver that was away for an hour gets all of it once, in order by subj
     await advance(900, 30);
   }
   const failed = receiver.take().filter((one) => one.path === path);
-  // Only the oldest of each subject was tried, again and again with the same id.
+  // Only the oldest message of each subject was tried, again and again with the same id.
   expect(new Set(failed.map(({ type }) => type))).toEqual(new Set(["task.created"]));
   expect(new Set(failed.map(({ id }) => id)).size).toBe(3);
   expect(failed.length).toBeGreaterThan(9);
@@ -220,7 +220,7 @@ test("an event that finds the queue full is counted, and the channel says so [§
   expect(await read()).toMatchObject({ state: "ok", missed: 2 });
 });
 
-test("what was not taken within 24 hours is missed, and the channel fails [§19.4.5]", async () => {
+test("an event that is not accepted within 24 hours is missed, and the channel fails [§19.4.5]", async () => {
   const { agent, path, read } = await begin();
   receiver.behave(() => 404);
   await createTask(agent.send);
@@ -240,7 +240,7 @@ test("what was not taken within 24 hours is missed, and the channel fails [§19.
   expect(await read()).toMatchObject({ state: "ok", missed: 1 });
 });
 
-test("410 ends a channel, until a test succeeds [§19.4.4]", async () => {
+test("a 410 ends a webhook until a test succeeds [§19.4.4]", async () => {
   const { person, agent, id, path, read } = await begin();
   receiver.behave(() => 410);
   await createTask(agent.send);
@@ -278,7 +278,7 @@ test("Retry-After of a 429 holds the whole channel [§19.4.4]", async () => {
   expect(taken(path).length).toBe(2);
 });
 
-test("faults of the connection and answers that are too large count as failures [§19.4.4]", async () => {
+test("connection faults and oversized answers count as failures [§19.4.4]", async () => {
   const { agent, path, read } = await begin();
   const behaviours = [
     ["answer_too_large", () => new Response("x".repeat(70_000))],
@@ -296,7 +296,7 @@ test("faults of the connection and answers that are too large count as failures 
   expect(taken(path).length).toBe(2);
 });
 
-test("a host that hangs has 3 connections for all accounts, and delays nobody else [§19.4.6]", async () => {
+test("a host that hangs has 3 connections for all accounts and delays nobody else [§19.4.6]", async () => {
   const slow = gate();
   receiver.behave(async ({ host }) => {
     if (host !== "127.0.0.1") await slow.opened;
@@ -304,7 +304,7 @@ test("a host that hangs has 3 connections for all accounts, and delays nobody el
   });
   const hung: Awaited<ReturnType<typeof createHook>>[] = [];
   const stuck = ["127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5", "127.0.0.6", "127.0.0.7"];
-  // Six hosts, three accounts with webhooks at each of them, tests and all: 54 messages.
+  // Six hosts, three accounts with webhooks at each, tests included: 54 messages.
   for (let account = 0; account < 3; account++) {
     const person = await createPerson(app.url);
     for (const host of [...stuck, ...stuck, ...stuck])
@@ -328,7 +328,7 @@ test("a host that hangs has 3 connections for all accounts, and delays nobody el
   }
 });
 
-test("nothing is sent once the channel, the key or the account is deleted [§19.2.4] [§19.4.7]", async () => {
+test("nothing is sent once the channel, key or account is deleted [§19.2.4] [§19.4.7]", async () => {
   const { person, agent, path, id } = await begin();
   receiver.behave(() => 500);
   await createTask(agent.send);
@@ -360,7 +360,7 @@ test("nothing is sent once the channel, the key or the account is deleted [§19.
   expect(await rows(`select id from webhook_messages where ${left}`)).toEqual([]);
 });
 
-test("another process sends what one that died had claimed, with the same id [§19.4.5]", async () => {
+test("another process sends what a dead process had claimed, with the same id [§19.4.5]", async () => {
   const { agent, path, id } = await begin();
   receiver.behave(() => 500);
   await createTask(agent.send);
@@ -377,7 +377,7 @@ test("another process sends what one that died had claimed, with the same id [§
   expect(receiver.take().map((one) => one.id)).toEqual([tried!.id]);
 });
 
-test("a stop finishes what is under way and gives the rest back [§19.4.5]", async () => {
+test("a stop finishes what is being sent and gives the rest back [§19.4.5]", async () => {
   const { agent, path, id } = await begin();
   const slow = gate();
   receiver.behave(async () => {
