@@ -1,4 +1,4 @@
-/** What an MCP request leaves behind: its activity entry, `last_client` and `last_host`. */
+/** What an MCP request records: its entry in the request log, `last_client` and `last_host`. */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -26,10 +26,10 @@ const entries = activityReader(clock, { person, agent });
 const old = oldEra(app.url, agent.secret);
 const modern = newEra(app.url, agent.secret);
 
-/** What was entered since the last call: action and code. */
+/** Action and code of each entry since the last call. */
 const actions = async () => (await entries()).map(({ action, code }) => [action, code]);
 
-test("each request has one entry, with the action of the interface's table [§15.2] [§15.1.1]", async () => {
+test("each MCP request has one request log entry, with the action of the interface's table [§15.2] [§15.1.1]", async () => {
   const { rpc } = await openSession(app.url, agent.secret);
   expect(await actions()).toEqual([["initialize", null]]);
   for (const send of [rpc, modern]) {
@@ -68,7 +68,7 @@ test("each request has one entry, with the action of the interface's table [§15
   ]);
 });
 
-test("what is refused before the method is read is POST /mcp [§15.2]", async () => {
+test("a request refused before its method is read is logged as POST /mcp [§15.2]", async () => {
   for (const body of ["{", "[]", "null", '{"jsonrpc":"2.0","id":1,"result":{}}']) {
     await post(app.url, agent.secret, body);
   }
@@ -91,7 +91,7 @@ test("what is refused before the method is read is POST /mcp [§15.2]", async ()
   ]);
 });
 
-test("no entry: another credential, a refusal before it, a notification [§15.1.2]", async () => {
+test("other credentials, earlier refusals and notifications leave no request log entry [§15.1.2]", async () => {
   const list = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
   await post(app.url, null, list);
   await post(app.url, person.token, list);
@@ -103,12 +103,12 @@ test("no entry: another credential, a refusal before it, a notification [§15.1.
   const headers = { "mcp-protocol-version": NEW_ERA, "mcp-method": "notifications/initialized" };
   await post(app.url, agent.secret, note, { headers });
   await fetch(`${app.url}/mcp`, { headers: { authorization: `Bearer ${agent.secret}` } });
-  // The next one is the first to be seen.
+  // The next request is the first to be logged.
   await old("ping");
   expect(await actions()).toEqual([["ping", null]]);
 });
 
-test("a call that only waited has none; one that got a result, or asked, has one [§15.1.2]", async () => {
+test("a call that only waited leaves no log entry; a call that got a result or asked leaves one [§15.1.2]", async () => {
   for (const rpc of [old, modern]) {
     const asked = (await callTool(rpc, "ask_question", { prompt: "p" })).structuredContent;
     const get = { question_id: asked.id, wait_seconds: 30 };
@@ -148,7 +148,7 @@ test("a call that only waited has none; one that got a result, or asked, has one
   }
 });
 
-test("rounds of one ask_question: the asking and the end have entries, the waiting between has none [§15.1.2]", async () => {
+test("the first and last round of an ask_question are logged, and the waiting rounds between are not [§15.1.2]", async () => {
   const args = { prompt: "p", wait_seconds: 20 };
   const rounds = { experimental: { "relay/rounds": {} } };
   const repeating = newEra(app.url, agent.secret, CLIENT, rounds);
@@ -169,7 +169,7 @@ test("rounds of one ask_question: the asking and the end have entries, the waiti
   ]);
 });
 
-test("an entry holds the key, the client, the host and the time, and no content [§2.8] [§15.1.4]", async () => {
+test("a log entry holds the key, client, host and time, and no content [§2.8] [§15.1.4]", async () => {
   const { rpc } = await openSession(app.url, agent.secret);
   await entries();
   const at = clock.now();
@@ -212,7 +212,7 @@ test("last_client is the clientInfo of the last request, in both eras [§2.3.3]"
   const key = await told(1);
   expect(key).toMatchObject({ id: agent.key.id, last_client: { name: "one", version: "1" } });
 
-  // Within the second the newest is kept for its end.
+  // Within the second, the newest is kept for its end.
   const send = (name: string) => newEra(app.url, agent.secret, { name, version: "2" });
   await send("two")("tools/list");
   await send("three")("tools/list");
@@ -222,7 +222,7 @@ test("last_client is the clientInfo of the last request, in both eras [§2.3.3]"
   await until(async () => (await lastClient()).name === "three");
   expect((await told(2)).last_client.name).toBe("three");
 
-  // A later request of the old session is known by its session id; one without tells nothing.
+  // A later request of the old session is known by its session id; one without says nothing.
   await clock.advance(2);
   await rpc("ping");
   expect(await lastClient()).toEqual({ name: "one", version: "1" });
@@ -235,7 +235,7 @@ test("last_client is the clientInfo of the last request, in both eras [§2.3.3]"
   stream.close();
 });
 
-test("a client's name is shortened and cleaned, and an invalid one is left out", async () => {
+test("a client's name is shortened and cleaned, and an invalid name is left out", async () => {
   const { person } = await createPair(app.url);
   const check = async (sent: object, right: object | null) => {
     const { key, secret } = await createAgent(app.url, person);
@@ -252,7 +252,7 @@ test("a client's name is shortened and cleaned, and an invalid one is left out",
   await check({ name: " ", version: "1" }, null);
 });
 
-test("last_host comes with MCP requests too [§2.3.4]", async () => {
+test("last_host is set by MCP requests too [§2.3.4]", async () => {
   const { person, agent } = await createPair(app.url);
   const headers = { "x-agent-host": "laptop" };
   await newEra(app.url, agent.secret)("tools/list", {}, { headers });

@@ -1,4 +1,4 @@
-/** What the person is asked of a tool's input, and what is left to the client (docs/interface.md §12.6.2). */
+/** What the person is asked about a tool's input, and what is left to the client (§12.6.2). */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -13,7 +13,7 @@ const app = await startTestApp({ clock });
 
 const decision = (text: string) => JSON.parse(text).hookSpecificOutput.decision;
 
-test("the tools of another server are asked about, and those of this one by its name in the address [§12.6.2(2)]", async () => {
+test("other servers' tools are asked about, and Relay's own tools are recognized by its name in the address [§12.6.2(2)]", async () => {
   const pair = await createPair(app.url);
   const args = (server: string) =>
     commandOf("", { tool_name: `mcp__${server}__delete_task`, tool_input: { task_id: "tsk_1" } });
@@ -43,7 +43,7 @@ test("the tools of another server are asked about, and those of this one by its 
   }
 });
 
-test("what cannot be asked is left to the client's own prompt, and the log says why [§12.6.5]", async () => {
+test("a request that cannot be asked is left to the client's own prompt, and the log says why [§12.6.5]", async () => {
   const pair = await createPair(app.url);
   const { agent, person } = pair;
   const textOf = async (args: object) => (await callHook(app.url, agent.secret, args)).text;
@@ -83,7 +83,7 @@ test("what cannot be asked is left to the client's own prompt, and the log says 
   ]);
 });
 
-test("the input of a tool is read as it was sent, not as a parser of the message rounds it [§12.6.2]", async () => {
+test("a tool's input is read as it was sent, before the message parser rounds it [§12.6.2]", async () => {
   const pair = await createPair(app.url);
   /** Sends arguments as JSON text. */
   const call = (args: string, headers: Record<string, string> = {}) =>
@@ -104,7 +104,7 @@ test("the input of a tool is read as it was sent, not as a parser of the message
     expect([input, text.includes("allow")]).toEqual([input, false]);
     expect([input, await list(pair)]).toEqual([input, []]);
   }
-  // A name twice among the arguments is no fault of the hook either.
+  // A duplicate name among the arguments is not a fault of the hook either.
   const twice = '"tool_input":{"a":1},"tool_input":{"a":2}';
   for (const event of ["event", "hook_event_name"]) {
     const { body } = await call(`{"${event}":"PermissionRequest","tool_name":"t",${twice}}`);
@@ -113,7 +113,7 @@ test("the input of a tool is read as it was sent, not as a parser of the message
   const denied = { behavior: "deny", message: "The input of the tool cannot be read." };
   const { body: refused } = await call(`{"tool_use_id":"u","tool_name":"t",${twice}}`);
   expect(refused.result).toEqual({ content: [{ type: "text", text: JSON.stringify(denied) }] });
-  // More values than are ever shown are not looked at one by one.
+  // Values beyond the number that is ever shown are not examined one by one.
   const many = `[${",0".repeat(60_000).slice(1)}]`;
   for (const event of ["PermissionRequest", "PostToolUse"]) {
     const { body } = await call(`{"event":"${event}","tool_name":"t","tool_input":${many}}`);

@@ -1,4 +1,4 @@
-/** Which calls of a permission hook and a permission tool are one question (docs/interface.md §12.6.3). */
+/** Which calls of a permission hook and a permission tool share one question (§12.6.3). */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -15,7 +15,7 @@ const app = await startTestApp({ clock, database_url });
 const there = await startTestApp({ clock, database_url });
 const calls = await openCallSums(database_url);
 
-test("calls with another input, session, folder or host are two questions [§12.6.3]", async () => {
+test("calls with different input, session, folder or host are two questions [§12.6.3]", async () => {
   const { person, agent } = await createPair(app.url);
   const list = async (): Promise<any[]> =>
     (await person.send("GET /v1/questions?status=pending")).body.questions;
@@ -47,7 +47,7 @@ test("calls with another input, session, folder or host are two questions [§12.
   await pending(5);
   const asked = await hook({});
   await pending(6);
-  // The order of members is no difference, and what one call does not say is none.
+  // The order of members makes no difference, and neither does a value that one call leaves out.
   const { command, workdir } = input;
   const joins = await tool({ input: { workdir, command } });
   const [question] = (await list()).filter(({ action }) => action.session === "session-1");
@@ -83,7 +83,7 @@ test("calls of one session join whichever of them names a prompt, and withdraw n
     const two = await callHook(there.url, agent.secret, second!);
     await until(async () => (await calls(question.id)) === "3 0");
     expect((await list()).map(({ id }) => id)).toEqual([question.id]);
-    // A permission tool that names no prompt stays beside other uses of tools.
+    // A permission tool that names no prompt stays beside other tool uses.
     const others = [tool("id", unnamed), tool("pwd", unnamed)];
     for (const [at, other] of others.entries()) {
       await callHook(app.url, agent.secret, other);
@@ -96,7 +96,7 @@ test("calls of one session join whichever of them names a prompt, and withdraw n
   }
 });
 
-test("calls of two sessions of MCP are two questions, as of two windows of one client [§12.6.3]", async () => {
+test("calls of two MCP sessions, such as two windows of a client, are two questions [§12.6.3]", async () => {
   const { person, agent } = await createPair(app.url);
   const [one, other] = [
     await openSession(app.url, agent.secret),
@@ -107,7 +107,7 @@ test("calls of two sessions of MCP are two questions, as of two windows of one c
   const within = (id?: string) => ({ headers: id === undefined ? {} : { "mcp-session-id": id } });
   const hook = (id?: string) =>
     callHook(app.url, agent.secret, commandOf("rm -rf .", { cwd: "/srv/sandbox" }), within(id));
-  // It names neither its folder nor its session.
+  // The call names neither its folder nor its session.
   const tool = (id?: string) =>
     callHook(
       there.url,
@@ -130,7 +130,7 @@ test("calls of two sessions of MCP are two questions, as of two windows of one c
     await until(async () =>
       joins ? (await calls(id))!.startsWith("3 ") : (await list()).length === 2,
     );
-    // Of two that wait for one question, the other goes on waiting.
+    // When two calls wait for one question and one leaves, the other keeps waiting.
     asked.leave();
     if (joins) await until(async () => !(await calls(id))!.endsWith(" 0"));
     await until(async () => (await list()).length === 1);

@@ -1,4 +1,4 @@
-/** Permission prompts of coding agents, over real sockets (docs/interface.md §12.6). */
+/** Permission prompts of coding agents, over real sockets (§12.6). */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -15,7 +15,7 @@ const app = await startTestApp({ clock, database_url });
 const there = await startTestApp({ clock, database_url });
 const calls = await openCallSums(database_url);
 
-/** A pair, and a hook whose question is pending. */
+/** A person and agent, and a hook whose question is pending. */
 async function waiting(args: object = commandOf("ls"), options: object = {}) {
   const pair = await createPair(app.url);
   const hook = await callHook(app.url, pair.agent.secret, args, options);
@@ -38,7 +38,7 @@ for (const era of ["old", "new"] as const) {
     expect(body.items).toEqual([]);
   });
 
-  test(`the tool is listed at its own address alone (${era} era) [§12.6.1]`, async () => {
+  test(`the permission tool is listed only at its own address (${era} era) [§12.6.1]`, async () => {
     const { agent } = await createPair(app.url);
     const open = { old: oldEra, new: newEra }[era];
     const listed = async (query: string) => {
@@ -63,7 +63,7 @@ test("tRPC does not serve a tool that has no route", async () => {
   expect([status, body.error.data.code]).toEqual([404, "NOT_FOUND"]);
 });
 
-test("the person reads the whole command in the question, and lists and events leave it out [§2.5.5]", async () => {
+test("the person reads the whole command in the question; lists and events leave it out [§2.5.5]", async () => {
   const command = `echo ${"x".repeat(3_000)}`;
   const args = commandOf(command, {
     tool_input: { command, description: "Says x" },
@@ -101,7 +101,7 @@ test("the person reads the whole command in the question, and lists and events l
   expect(updatedPermissions).toEqual(args.permission_suggestions);
 });
 
-test("a note goes with a denial, and to the inbox with a permission [§12.6.5]", async () => {
+test("a note goes with a denial, or to the inbox with a permission [§12.6.5]", async () => {
   const denied = await waiting();
   await answer(denied, denied.question.id, { answer: "Deny", note: "Use make" });
   expect(decision(await denied.hook.text)).toEqual({ behavior: "deny", message: "Use make" });
@@ -119,7 +119,7 @@ test("a note goes with a denial, and to the inbox with a permission [§12.6.5]",
   strict.hook.leave();
 });
 
-test("a request expires with the patience of its client, and nothing is permitted [§12.6.4]", async () => {
+test("a permission request expires when its client stops waiting, and nothing is permitted [§12.6.4]", async () => {
   const TOOL = { tool_name: "Bash", input: { command: "ls" }, tool_use_id: "toolu_1" };
   const denied = JSON.stringify({ behavior: "deny", message: "Nobody answered." });
   for (const [args, seconds] of [
@@ -150,7 +150,7 @@ test("a request expires with the patience of its client, and nothing is permitte
   }
 });
 
-test("a client that takes no stream is answered within 50 seconds, and leaves no question [§12.6.4]", async () => {
+test("a client that accepts no stream is answered within 50 seconds and leaves no question [§12.6.4]", async () => {
   const pair = await createPair(app.url);
   const options = { headers: { accept: "application/json" } };
   const call = callHook(app.url, pair.agent.secret, commandOf("ls"), options);
@@ -166,7 +166,7 @@ test("a client that takes no stream is answered within 50 seconds, and leaves no
   expect(decision(await (await again).text)).toEqual({ behavior: "allow" });
 });
 
-test("a hook and a permission tool of two processes that ask the same are one question [§12.6.3]", async () => {
+test("a hook and a permission tool that ask the same at two processes share one question [§12.6.3]", async () => {
   const tool = (command: string, more = {}) => ({
     tool_name: "Bash",
     input: { command },
@@ -175,15 +175,15 @@ test("a hook and a permission tool of two processes that ask the same are one qu
   });
   const pair = await createPair(app.url);
   const { secret } = pair.agent;
-  // At once: whichever comes second joins.
+  // Both at once: whichever comes second joins.
   const both = await Promise.all([
     callHook(app.url, secret, commandOf("make")),
     callHook(there.url, secret, tool("make")),
   ]);
   const [question] = await pending(pair, 1);
-  // A third call would join in the place of one that has not asked yet.
+  // A third call would join in place of one that has not asked yet.
   await until(async () => (await calls(question.id)) === "3 0");
-  // Two of one kind are two questions, as is another command, and one after 2 seconds.
+  // Two calls of one kind are two questions, and so are another command and a call 2 seconds later.
   const more = await Promise.all([
     callHook(app.url, secret, commandOf("make")),
     callHook(there.url, secret, tool("make install")),
@@ -204,7 +204,7 @@ test("a hook and a permission tool of two processes that ask the same are one qu
   await pending(late, 0);
 });
 
-test("a question that two calls wait for stays when one of them goes [§12.6.3]", async () => {
+test("a question that two calls wait for stays when one of them leaves [§12.6.3]", async () => {
   const { hook, agent, person, question } = await waiting(commandOf("make"));
   const tool = { tool_name: "Bash", input: { command: "make" }, tool_use_id: "toolu_1" };
   const second = await callHook(there.url, agent.secret, tool);
@@ -248,7 +248,7 @@ const STALE: Readonly<
 };
 
 for (const [name, end] of Object.entries(STALE)) {
-  test(`a request is withdrawn when ${name} [§12.6.6]`, async () => {
+  test(`a permission request is withdrawn when ${name} [§12.6.6]`, async () => {
     const pair = await createPair(app.url);
     const { id: session } = await openSession(app.url, pair.agent.secret);
     const hook = await callHook(app.url, pair.agent.secret, commandOf("ls"), {
@@ -261,12 +261,12 @@ for (const [name, end] of Object.entries(STALE)) {
     const [question] = await list(pair, "cancelled");
     expect(question.action.tool).toBe("Bash");
     expect((await whileMoving(clock, hook.message))?.result.content[0].text ?? "").toBe("");
-    // The agent sees it as one that it withdrew.
+    // The agent sees it as a question that it withdrew.
     expect((await pair.agent.send(`DELETE /v1/questions/${question.id}`)).status).toBe(204);
   });
 }
 
-test("an event of another session, command or key ends no request [§12.6.6]", async () => {
+test("an event of another session, command or key ends no permission request [§12.6.6]", async () => {
   const pair = await waiting();
   const other = await createPair(app.url);
   const end = async (args: object, secret = pair.agent.secret) => {
@@ -283,7 +283,7 @@ test("an event of another session, command or key ends no request [§12.6.6]", a
   expect(await pair.hook.text).toBe("");
 });
 
-test("a request of a later prompt ends those before it; those of one prompt stand side by side [§12.6.6]", async () => {
+test("requests of a later prompt end those of earlier prompts; requests of one prompt stand side by side [§12.6.6]", async () => {
   const { hook, agent, person } = await waiting(commandOf("ls"));
   const prompts = async () => (await list({ person })).map(({ prompt }) => prompt).sort();
   const beside = await callHook(app.url, agent.secret, commandOf("make"));
@@ -304,7 +304,7 @@ test("a request of a later prompt ends those before it; those of one prompt stan
   last.leave();
 });
 
-test("a server that stops permits nothing, and withdraws what it asked [§12.6.5]", async () => {
+test("a server that stops permits nothing and withdraws what it asked [§12.6.5]", async () => {
   const third = await startTestApp({ clock, database_url });
   const pair = await createPair(app.url);
   const hook = await callHook(third.url, pair.agent.secret, commandOf("ls"));

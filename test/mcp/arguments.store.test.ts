@@ -1,4 +1,4 @@
-/** Arguments as clients and models really write them: what is empty is not set, and text may stand for a value. */
+/** Arguments as clients and models really write them: empty means not set, and text may stand for a value. */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -13,7 +13,7 @@ const eras: [string, Rpc][] = [
 ];
 const problemOf = (result: any) => result.structuredContent ?? result._meta.problem;
 
-/** What the tool gave; fails with its error. */
+/** The tool's result; fails with its error. */
 async function ok(rpc: Rpc, name: string, args: unknown): Promise<any> {
   const result = await callTool(rpc, name, args as never);
   if (result.isError) throw new Error(`${name}: ${JSON.stringify(problemOf(result))}`);
@@ -21,7 +21,7 @@ async function ok(rpc: Rpc, name: string, args: unknown): Promise<any> {
 }
 
 for (const [era, rpc] of eras) {
-  test(`${era} era: null for every argument that was not set [§12.3.8]`, async () => {
+  test(`${era} era: tools accept null for every argument that is not set [§12.3.8]`, async () => {
     const task = await ok(rpc, "create_task", {
       title: "x",
       description: null,
@@ -54,7 +54,7 @@ for (const [era, rpc] of eras) {
     expect((await ok(rpc, "get_task", { task_id: task.id })).id).toBe(task.id);
   });
 
-  test(`${era} era: empty texts and lists that a strict schema makes a model fill in [§12.3.8]`, async () => {
+  test(`${era} era: tools accept the empty texts and lists that a strict schema makes a model fill in [§12.3.8]`, async () => {
     const asked = await ok(rpc, "ask_question", {
       prompt: `Really ${era}?`,
       kind: "confirm",
@@ -72,7 +72,7 @@ for (const [era, rpc] of eras) {
     for (const name of ["context", "url", "fallback", "request_id", "allow_other"]) {
       expect(asked).not.toHaveProperty(name);
     }
-    // An empty list in the place of anything optional, as PHP writes an empty value, and as text.
+    // An empty list in place of anything optional, as PHP writes an empty value, and as text.
     for (const none of [[], "[]"]) {
       const filters = { status: none, priority: none, limit: none, cursor: [] };
       expect((await ok(rpc, "list_tasks", filters)).tasks.length).toBeGreaterThan(0);
@@ -94,7 +94,7 @@ for (const [era, rpc] of eras) {
     );
   });
 
-  test(`${era} era: lists, numbers and booleans as text [§12.3.8]`, async () => {
+  test(`${era} era: tools accept lists, numbers and booleans as text [§12.3.8]`, async () => {
     const asked = await ok(rpc, "ask_question", {
       prompt: `Where ${era}?`,
       kind: "choice",
@@ -110,7 +110,7 @@ for (const [era, rpc] of eras) {
       const { tasks } = await ok(rpc, "list_tasks", { status, limit: "3" });
       expect([status, ...new Set(tasks.map((task: any) => task.status))]).toEqual([status, "done"]);
     }
-    // As Python writes a list of texts.
+    // The way Python writes a list of texts.
     const places = await ok(rpc, "ask_question", {
       prompt: `Which ${era}?`,
       kind: "choice",
@@ -123,26 +123,26 @@ for (const [era, rpc] of eras) {
     expect(await ok(rpc, "read_inbox", read)).toMatchObject({ items: [] });
     const { id } = await createTask(agent.send);
     expect((await ok(rpc, "update_task", { task_id: id, progress: "40" })).progress).toBe(40);
-    // What is text stays as it was written.
+    // Text stays as it was written.
     const title = await ok(rpc, "create_task", { title: "null", description: "[1]" });
     expect([title.title, title.description]).toEqual(["null", "[1]"]);
     const note = await ok(rpc, "update_task", { task_id: id, status_note: "None" });
     expect(note.status_note).toBe("None");
   });
 
-  test(`${era} era: null clears a field only in a call that does not fill in what it leaves unset [§12.3.8]`, async () => {
+  test(`${era} era: null clears a field only in a call that does not fill in unset fields [§12.3.8]`, async () => {
     const made = await createTask(agent.send, { title: "t", description: "d" });
     const set = { progress: 30, status_note: "Running" };
     const call = (args: object) => ok(rpc, "update_task", { task_id: made.id, ...args });
     const nothing = await call({ title: null, progress: null, status_note: "" });
     expect(nothing).not.toHaveProperty("hint");
     await call(set);
-    // As CrewAI sends every call: null for all that the model left out.
+    // The way CrewAI sends every call: null for everything that the model left out.
     const filled = { title: null, description: null, status: null, priority: null, notify: null };
     const kept = await call({ ...filled, progress: null, status_note: null, priority: "high" });
     expect(kept).toMatchObject({ ...set, description: "d", priority: "high" });
     expect(kept.hint).toContain("Not cleared: `progress` and `status_note`.");
-    // What cannot clear a field says so, too.
+    // A tool whose null cannot clear a field says so too.
     const emptied = await call({ status_note: "", progress: [] });
     expect(emptied).toMatchObject(set);
     expect(emptied.hint).toContain("Not cleared: `status_note` and `progress`.");
@@ -169,7 +169,7 @@ for (const [era, rpc] of eras) {
     expect((await call({ description: "" })).description).toBe("");
   });
 
-  test(`${era} era: no arguments at all, as null, empty or as JSON text [§12.3.8]`, async () => {
+  test(`${era} era: tools accept missing arguments as null, empty or JSON text [§12.3.8]`, async () => {
     for (const args of [{ random_string: "x" }, { input: {} }, null, "{}", "", " ", [], "null"]) {
       expect((await ok(rpc, "list_agents", args)).agents).toHaveLength(1);
       const is_dummy = typeof args === "object" && args !== null && !Array.isArray(args);
@@ -181,7 +181,7 @@ for (const [era, rpc] of eras) {
     expect([task.title, task.status]).toEqual(["as text", "todo"]);
   });
 
-  test(`${era} era: what cannot be understood is refused by name`, async () => {
+  test(`${era} era: a tool rejects an argument that it cannot understand, naming it`, async () => {
     const bad: [string, object, string][] = [
       ["create_task", { title: null }, "title"],
       ["create_task", { title: "" }, "title"],
@@ -220,7 +220,7 @@ for (const [era, rpc] of eras) {
 const bare = (message: object) =>
   post(app.url, agent.secret, JSON.stringify({ jsonrpc: "2.0", ...message }));
 
-test("null and empty parts of a message are absent [§12.1.6]", async () => {
+test("null and empty parts of a message count as absent [§12.1.6]", async () => {
   const absent = [null, [], { cursor: null }, { cursor: "" }, { _meta: null }];
   const messages = [
     ...["tools/list", "prompts/list", "resources/list", "resources/templates/list"].flatMap(
@@ -248,7 +248,7 @@ test("null and empty parts of a message are absent [§12.1.6]", async () => {
   }
   const notified = await bare({ method: "notifications/initialized", params: null });
   expect(notified.status).toBe(202);
-  // Other values are none that a client could mean.
+  // Other values cannot be what a client meant.
   for (const params of [[1], "", 0, false]) {
     expect((await bare({ id: 1, method: "tools/list", params })).status).toBe(400);
   }
@@ -266,7 +266,7 @@ test("a round begins with a requestState of null [§12.1.6]", async () => {
   expect(body.result.structuredContent).toMatchObject({ prompt: "Begin?", status: "pending" });
 });
 
-test("REST stays strict", async () => {
+test("REST stays strict about arguments", async () => {
   for (const body of [
     { title: "t", status: null },
     { title: "t", notify: "true" },

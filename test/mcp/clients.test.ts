@@ -1,4 +1,4 @@
-/** The official clients, of the old line and of the new one in both its modes, against the real server. */
+/** The official clients, the old line and the new one in both its modes, against the real server. */
 
 import { expect, spyOn, test } from "bun:test";
 import {
@@ -29,7 +29,7 @@ const CLIENTS = {
   "1.x": async (secret: string) => {
     const client = new OldClient(CLIENT);
     await client.connect(new OldTransport(url, headersOf(secret)) as never);
-    // The one difference that matters here: the old client takes a schema before the options.
+    // The one relevant difference: the old client takes a schema before the options.
     const callTool = client.callTool.bind(client);
     return Object.assign(client as unknown as NewClient, {
       callTool: (params: never, options: never) => callTool(params, undefined, options),
@@ -58,7 +58,7 @@ for (const [name, open] of Object.entries(CLIENTS)) {
     const left = new Set(tools.map((tool) => tool.name));
     const call = async (name: string, args: Record<string, unknown> = {}) => {
       left.delete(name);
-      // The client checks the result by the schema that it listed.
+      // The client checks the result against the schema that it listed.
       const result = (await client.callTool({ name, arguments: args })) as CallToolResult;
       expect([name, result.isError]).toEqual([name, undefined]);
       return result.structuredContent as any;
@@ -101,7 +101,7 @@ for (const [name, open] of Object.entries(CLIENTS)) {
     for (const spy of told) spy.mockRestore();
   });
 
-  test(`the ${name} client gets an answer, and progress while it waits`, async () => {
+  test(`the ${name} client gets an answer, and progress while waiting`, async () => {
     const { person, agent } = await createPair(app.url);
     const client = await open(agent.secret);
     await client.listTools();
@@ -110,7 +110,7 @@ for (const [name, open] of Object.entries(CLIENTS)) {
       { name: "ask_question", arguments: { prompt: "?", wait_seconds: 50 } },
       { onprogress: ({ progress }) => void seen.push(progress), timeout: 60_000 },
     ) as Promise<CallToolResult>;
-    // Its place is taken before the question is there; its timer is set when it begins to sleep.
+    // The call takes its place before the question exists, and sets its timer when it begins to sleep.
     await until(() => clock.pendingIn(50) === 1);
     await clock.advance(10);
     await clock.advance(10);
@@ -123,7 +123,7 @@ for (const [name, open] of Object.entries(CLIENTS)) {
     await client.close();
   });
 
-  test(`the ${name} client that aborts a waiting call, or closes, frees its place [§6.5]`, async () => {
+  test(`the ${name} client frees its place when it aborts a waiting call or closes [§6.5]`, async () => {
     const { agent } = await createPair(app.url);
     const client = await open(agent.secret);
     for (const streamed of [false, true]) {

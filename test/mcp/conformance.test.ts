@@ -1,4 +1,4 @@
-/** The official conformance suite against the real server, at each revision that it knows. */
+/** The official conformance suite against the real server, at each revision that the suite knows. */
 
 import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
@@ -19,7 +19,7 @@ interface Check {
 async function run(revision: string): Promise<Map<string, Check[]>> {
   const app = await startTestApp();
   const { agent } = await createPair(app.url);
-  // The suite can send no credential of ours, so what it sends goes through here.
+  // The suite cannot send Relay's credentials, so its requests go through this proxy.
   const proxy = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
@@ -45,13 +45,13 @@ async function run(revision: string): Promise<Map<string, Check[]>> {
   return found;
 }
 
-/** Scenarios and checks that passed at the least, so that an empty run is no success. */
+/** The least number of passed scenarios and checks, so that an empty run is not a success. */
 const AT_LEAST = { "2025-11-25": [30, 35], "2026-07-28": [40, 90] } as const;
 
 const seen = new Set<string>();
 
 for (const [revision, [scenarios, passes]] of Object.entries(AT_LEAST)) {
-  test(`conformance with ${revision}: what fails is listed with a reason, and nothing else`, async () => {
+  test(`conformance with ${revision} fails only in the listed checks, each with a reason`, async () => {
     const found = await run(revision);
     const news: string[] = [];
     let passed = 0;
@@ -75,6 +75,6 @@ for (const [revision, [scenarios, passes]] of Object.entries(AT_LEAST)) {
   });
 }
 
-test("every listed scenario was run", () => {
+test("every listed conformance scenario was run", () => {
   expect(Object.keys(NOT_APPLICABLE).filter((scenario) => !seen.has(scenario))).toEqual([]);
 });

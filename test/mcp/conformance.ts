@@ -1,4 +1,4 @@
-/** Checks of the official conformance suite that cannot hold for Relay, each with its reason. */
+/** Checks of the official conformance suite that cannot pass for Relay, each with its reason. */
 
 const TOOL = "calls a tool of the suite's own example server";
 const INPUT = "calls a tool or prompt of the example server that asks the client's user for input";
@@ -11,7 +11,7 @@ const LOGGING = "optional capability, not announced: Relay sends clients no log"
 const HEADER = "needs a tool that mirrors arguments in headers; none of Relay's does";
 const EXTENSION = "an extension for long-running calls that Relay does not announce";
 
-/** Scenario -> why, and the checks that fail; any other failure, and any that passes, is news. */
+/** Scenario -> why, and the checks that fail. Any other failure is new, and so is a listed check that passes. */
 export const NOT_APPLICABLE: Readonly<
   Record<string, { readonly reason: string; readonly checks: readonly string[] }>
 > = {

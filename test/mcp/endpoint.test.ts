@@ -1,4 +1,4 @@
-/** `POST /mcp` in both eras: what is served, and what is refused with which error. */
+/** `POST /mcp` in both eras: what is served, and which error each refused request gets. */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -25,7 +25,7 @@ const modern = newEra(app.url, agent.secret);
 
 const LIST = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "tools/list" });
 
-test("every version from 2024-11-05 on is negotiated, and one that is not known gets the newest old one [§12.1.1]", async () => {
+test("every version from 2024-11-05 on is negotiated, and an unknown version gets the newest old one [§12.1.1]", async () => {
   for (const version of ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]) {
     const params = { protocolVersion: version, capabilities: {}, clientInfo: CLIENT };
     const { status, body } = await post(
@@ -41,11 +41,11 @@ test("every version from 2024-11-05 on is negotiated, and one that is not known 
   expect((await old("initialize", params)).body.result.protocolVersion).toBe("2025-11-25");
   const discovered = await modern("server/discover");
   expect(discovered.body.result.supportedVersions).toEqual([NEW_ERA]);
-  // Without the header, as the oldest clients are.
+  // Without the header, like the oldest clients.
   expect((await post(app.url, agent.secret, LIST)).body.result.tools.length).toBeGreaterThan(8);
 });
 
-test("both eras list the same tools and call them alike, as JSON when nothing is streamed", async () => {
+test("both eras list and call the same tools, answered as JSON when nothing is streamed", async () => {
   const session = await openSession(app.url, agent.secret);
   const [one, two] = [await session.rpc("tools/list"), await modern("tools/list")];
   expect(two.body.result.tools).toEqual(one.body.result.tools);
@@ -60,7 +60,7 @@ test("both eras list the same tools and call them alike, as JSON when nothing is
   }
 });
 
-test("instructions name the tools that an agent needs by itself, in both eras", async () => {
+test("the instructions name the tools that an agent should use unprompted, in both eras", async () => {
   const { answer } = await openSession(app.url, agent.secret);
   const { instructions } = answer.body.result;
   for (const tool of ["list_tasks", "create_task", "update_task", "ask_question"]) {
@@ -70,7 +70,7 @@ test("instructions name the tools that an agent needs by itself, in both eras", 
   expect((await modern("server/discover")).body.result.instructions).toBe(instructions);
 });
 
-test("resources are the key's open tasks and pending questions, prompts take the next task", async () => {
+test("resources are the key's open tasks and pending questions, and prompts take the next task", async () => {
   const { agent } = await createPair(app.url);
   for (const rpc of [oldEra(app.url, agent.secret), newEra(app.url, agent.secret)]) {
     const { resources } = (await rpc("resources/list")).body.result;
@@ -108,7 +108,7 @@ test("resources are the key's open tasks and pending questions, prompts take the
   }
 });
 
-test("no credential is 401, an account's is 403, and neither reads the body [§4.1.3] [§4.1.1]", async () => {
+test("/mcp answers 401 without a credential and 403 to an account token, before reading the body [§4.1.3] [§4.1.1]", async () => {
   for (const [secret, code] of [
     [null, "unauthorized"],
     [`mck_${"A".repeat(43)}`, "unauthorized"],
@@ -120,7 +120,7 @@ test("no credential is 401, an account's is 403, and neither reads the body [§4
   }
 });
 
-test("other methods are 405, other spellings no route", async () => {
+test("/mcp answers 405 to other methods, and other spellings of the path are not found", async () => {
   for (const method of ["GET", "DELETE", "PUT", "PATCH"]) {
     const headers = { authorization: `Bearer ${agent.secret}`, accept: "text/event-stream" };
     const answer = await sendRaw(app.url, method, "/mcp", headers);
@@ -130,7 +130,7 @@ test("other methods are 405, other spellings no route", async () => {
   expectProblem(await sendRaw(app.url, "POST", "/mcp/"), "unknown_path");
 });
 
-test("Host must name this server, and Origin a page of it or of this machine [§12.1.3]", async () => {
+test("/mcp requires a Host of this server and an Origin of its pages or of this machine [§12.1.3]", async () => {
   const own = new URL(app.url).host;
   const env = { PUBLIC_URL: "https://Relay.example/x/", ALLOWED_HOSTS: "box.lan, Büro.example" };
   const public_app = await startTestApp({ env });
@@ -175,14 +175,14 @@ test("Host must name this server, and Origin a page of it or of this machine [§
   for (const origin of ["https://relay.example", "http://localhost:6274", "http://[::1]"]) {
     expect([origin, (await at_public({ host, origin })).status]).toEqual([origin, 200]);
   }
-  // A page of the address that the request itself names, as it is opened on a phone.
+  // A page of the address that the request itself names, as opened on a phone.
   for (const name of ["192.168.1.20:3000", "[fd00::2]:3000", "studio:3000"]) {
     const own_page = { host: name, origin: `http://${name}` };
     expect([name, (await local(own_page)).status]).toEqual([name, 200]);
     const other_page = { host: name, origin: "http://192.168.1.66:3000" };
     expectProblem(await local(other_page), "forbidden");
   }
-  // So does a page whose name an attacker pointed to this machine.
+  // The same holds for a page whose name an attacker pointed to this machine.
   expectProblem(await local({ host: "evil.example", origin: "http://evil.example" }), "forbidden");
   const foreign = [
     "https://evil.example",
@@ -197,7 +197,7 @@ test("Host must name this server, and Origin a page of it or of this machine [§
   }
 });
 
-test("a body that is not JSON is a parse error after the credential, larger ones are refused before it", async () => {
+test("a body that is not JSON is a parse error after the credential; a larger body is refused before it", async () => {
   for (const body of ["", "{", "nope", '{"jsonrpc":"2.0"', "[".repeat(100_000)]) {
     const answer = await post(app.url, agent.secret, body);
     expect([answer.status, answer.body.error?.code]).toEqual([400, -32700]);
@@ -212,7 +212,7 @@ test("a body that is not JSON is a parse error after the credential, larger ones
   expectProblem(await post(app.url, agent.secret, LIST, { headers }), "unsupported_media_type");
 });
 
-test("an incomplete body has no effect, and the server goes on", async () => {
+test("an incomplete body has no effect, and the server continues", async () => {
   const connection = await connect(app.url);
   const head = [
     "POST /mcp HTTP/1.1",
@@ -226,7 +226,7 @@ test("an incomplete body has no effect, and the server goes on", async () => {
   expect((await old("ping")).status).toBe(200);
 });
 
-test("anything but a single JSON-RPC request or notification is refused, batches too", async () => {
+test("/mcp refuses anything but a single JSON-RPC request or notification, batches included", async () => {
   const request = JSON.parse(LIST);
   const bodies: unknown[] = [
     [],
@@ -276,7 +276,7 @@ test("an invalid initialize is a client error", async () => {
   }
 });
 
-test("unknown methods are -32601: 404 in the new era, and in the old one not, where it ends a session", async () => {
+test("unknown methods are -32601, with 404 only in the new era, as a 404 would end an old session", async () => {
   for (const method of ["nope", "tools/nope", "", MARK, "constructor", "logging/setLevel"]) {
     const one = await old(method);
     expect([method, one.status, one.body.error.code]).toEqual([method, 200, -32601]);
@@ -291,21 +291,21 @@ test("unknown methods are -32601: 404 in the new era, and in the old one not, wh
   expect((await modern("initialize")).status).toBe(404);
 });
 
-test("bad protocol versions and headers that disagree with the body are 400", async () => {
+test("bad protocol versions, and headers that disagree with the body, are 400", async () => {
   for (const version of ["1.0", "2024-11-05x", "-1"]) {
     const headers = { "mcp-protocol-version": version };
     const { status, body } = await old("ping", {}, { headers });
     expect([version, status, body.error.code]).toEqual([version, 400, -32022]);
     expect(body.error.data.supported).toContain("2024-11-05");
   }
-  // What sorts after the new version counts as newer.
+  // A version that sorts after the new one counts as newer.
   for (const version of [MARK, "latest", "9999-01-01"]) {
     const headers = { "mcp-protocol-version": version };
     const { status, body, text } = await old("ping", {}, { headers });
     expect([version, status, body.error.code]).toEqual([version, 400, -32022]);
     expect(text).not.toContain(MARK);
   }
-  // The new version without what each of its requests carries.
+  // The new version without what each of its requests must carry.
   const bare = await old("ping", {}, { headers: { "mcp-protocol-version": NEW_ERA } });
   expect([bare.status, bare.body.error.code]).toEqual([400, -32602]);
   const future = { "io.modelcontextprotocol/protocolVersion": "2099-01-01" };
@@ -333,7 +333,7 @@ test("bad protocol versions and headers that disagree with the body are 400", as
   expect([malformed.status, malformed.body.error.code]).toEqual([400, -32602]);
 });
 
-test("a session is good for its key alone; a bad one is 404, so that the client starts again", async () => {
+test("a session is valid for its key alone; an invalid one is 404, so that the client starts again", async () => {
   const { id, rpc } = await openSession(app.url, agent.secret);
   expect((await rpc("ping")).status).toBe(200);
   const { agent: foreign } = await createPair(app.url);
@@ -347,14 +347,14 @@ test("a session is good for its key alone; a bad one is 404, so that the client 
     expect([session, status, body.error.code]).toEqual([session, 404, -32001]);
     expect(body.error.data.code).toBe("not_found");
     expect(text).not.toContain(MARK);
-    // A new one can be begun with it.
+    // A new session can be started with it.
     const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: CLIENT };
     expect((await old("initialize", params, { headers })).status).toBe(200);
   }
   const theirs = oldEra(app.url, foreign.secret);
   const answer = await theirs("ping", {}, { headers: { "mcp-session-id": id } });
   expect([answer.status, answer.body.error.code]).toEqual([404, -32001]);
-  // What was sealed for another purpose is no session.
+  // A value sealed for another purpose is not a session.
   const asked = await callTool(newEra(app.url, foreign.secret), "ask_question", {
     prompt: "?",
     wait_seconds: 1,
@@ -363,14 +363,14 @@ test("a session is good for its key alone; a bad one is 404, so that the client 
   expect((await theirs("ping", {}, { headers: state })).status).toBe(404);
 });
 
-test("a session is known in every process, and after a restart", async () => {
+test("a session is known in every process and after a restart", async () => {
   const { id } = await openSession(app.url, agent.secret);
   const second = await startTestApp({ database_url });
   const there = oldEra(second.url, agent.secret);
   expect((await there("ping", {}, { headers: { "mcp-session-id": id } })).status).toBe(200);
 });
 
-test("every notification is 202", async () => {
+test("every MCP notification is answered 202", async () => {
   const { rpc } = await openSession(app.url, agent.secret);
   for (const method of ["notifications/initialized", "notifications/cancelled", "nope"]) {
     const note = JSON.stringify({ jsonrpc: "2.0", method, params: { requestId: 1 } });
@@ -382,7 +382,7 @@ test("every notification is 202", async () => {
   expect((await rpc("ping")).status).toBe(200);
 });
 
-test("a deleted key is refused at once [§4.1.5]", async () => {
+test("an MCP request of a deleted key is refused at once [§4.1.5]", async () => {
   const { person, agent } = await createPair(app.url);
   const { rpc } = await openSession(app.url, agent.secret);
   await person.send(`DELETE /v1/keys/${agent.key.id}`);

@@ -1,4 +1,4 @@
-/** The inbox over MCP: peek and ack, waits that end on a new item, and the next call in words. */
+/** The inbox over MCP: peek and ack, waits that end on a new item, and the suggested next call. */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -12,7 +12,7 @@ const clock = createTestClock();
 const app = await startTestApp({ clock });
 const asleep = (count: number) => until(() => app.waits.count() === count);
 
-/** The call that a result advises. */
+/** The call that a result suggests. */
 function advised({ content }: any): [why: string, name: string, args: any] | null {
   const found = /^(.+), call (\w+) with (\{.*\})\.$/.exec(content[1]?.text ?? "");
   return found && [found[1]!, found[2]!, JSON.parse(found[3]!)];
@@ -24,7 +24,7 @@ const ERAS: readonly [string, (url: string, secret: string) => Rpc][] = [
 ];
 
 for (const [era, open] of ERAS) {
-  test(`peek and ack: what was not acknowledged comes again, and each result says how to (${era} era) [§5.9.2]`, async () => {
+  test(`an unacknowledged item is returned again, and each result says how to acknowledge it (${era} era) [§5.9.2]`, async () => {
     const { person, agent } = await createPair(app.url);
     const rpc = open(app.url, agent.secret);
     for (const title of ["a", "b", "c"]) {
@@ -37,18 +37,18 @@ for (const [era, open] of ERAS) {
     };
     const first = await read({ peek: true, limit: 2 });
     expect([first.titles, first.unread]).toEqual(["ab", 3]);
-    // The item's task is shown as got by its agent.
+    // The item's task is shown as received by its agent.
     expect(first.items[0].task.seen_at).toBeNumber();
     const [why, name, args] = advised(first.result)!;
     expect([why, name]).toEqual(["Once you have handled these items", "read_inbox"]);
     expect(args).toEqual({ peek: true, limit: 2, ack: first.items[1].id });
-    // The result was lost: the same call gives the same.
+    // The result was lost: the same call returns the same result.
     expect((await read({ peek: true, limit: 2 })).titles).toBe("ab");
     const second = await read(args);
     expect([second.titles, second.unread]).toEqual(["c", 1]);
     const third = await read({ peek: true, ack: second.items[0].id });
     expect([third.titles, third.unread, advised(third.result)]).toEqual(["", 0, null]);
-    // Without peek they become read at once, and nothing is left to say.
+    // Without peek the items become read at once, and there is nothing left to suggest.
     await person.send("POST /v1/tasks", { title: "d", key_id: agent.key.id });
     const taken = await read({});
     expect([taken.titles, taken.unread, advised(taken.result)]).toEqual(["d", 0, null]);
@@ -56,7 +56,7 @@ for (const [era, open] of ERAS) {
     expect((await agent.send("GET /v1/inbox")).body.items).toEqual([]);
   });
 
-  test(`a waiting read ends with the first item, whoever makes it, and an empty one says how to go on (${era} era) [§5.9.2 wait] [§15.1.2]`, async () => {
+  test(`a waiting inbox read ends with the first item, whoever makes it, and an empty one says how to continue (${era} era) [§5.9.2 wait] [§15.1.2]`, async () => {
     const pair = await createPair(app.url);
     const { person, agent } = pair;
     const other = await createAgent(app.url, person, "other");
@@ -95,7 +95,7 @@ for (const [era, open] of ERAS) {
       types.push(...structuredContent.items.map(({ type }: any) => type));
     }
     expect(types).toEqual(["task.created", "question.answered", "message"]);
-    // The client leaves: it only waited too.
+    // The client leaves; its call only waited too.
     const gone = new AbortController();
     const params = { name, arguments: { wait_seconds: 50 } };
     const left = rpc("tools/call", params, { signal: gone.signal }).catch(() => {});
@@ -112,7 +112,7 @@ for (const [era, open] of ERAS) {
   });
 }
 
-test("inbox and question waits, over MCP and REST, share the 32 of a key [§6.5] [§10.2 waits]", async () => {
+test("inbox and question waits over MCP and REST share the 32 waits of a key [§6.5] [§10.2 waits]", async () => {
   const { person, agent } = await createPair(app.url);
   const [old, modern] = [oldEra(app.url, agent.secret), newEra(app.url, agent.secret)];
   const question = await ask(agent.send);
@@ -135,7 +135,7 @@ test("inbox and question waits, over MCP and REST, share the 32 of a key [§6.5]
         true,
         "too_many_waits",
       ]);
-      // Without a wait it is not counted.
+      // Without a wait the read is not counted.
       if (name !== "ask_question") {
         expect((await callTool(rpc, name, args)).isError).toBeUndefined();
       }
@@ -148,7 +148,7 @@ test("inbox and question waits, over MCP and REST, share the 32 of a key [§6.5]
   expect(app.waits.count()).toBe(0);
 });
 
-test("a read by a tool is told to the account's stream, a peek is not [§7.3.2]", async () => {
+test("an inbox read by a tool is reported on the account's stream, and a peek is not [§7.3.2]", async () => {
   const { person, agent } = await createPair(app.url);
   const rpc = newEra(app.url, agent.secret);
   await person.send("POST /v1/tasks", { title: "t", key_id: agent.key.id });

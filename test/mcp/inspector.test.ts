@@ -1,4 +1,4 @@
-/** The official Inspector's command line, strict about schemas: every tool, and both eras. */
+/** The official Inspector's command line, strict about schemas, with every tool and both eras. */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -11,7 +11,7 @@ const CLI = new URL("clients/launcher/build/index.js", `file://${INSPECTOR}`).pa
 const app = await startTestApp();
 const home = tempFolder();
 
-/** In the older era a few calls do: each starts a process, and its results go through the same schemas. */
+/** In the older era a few calls suffice: each starts a process, and its results go through the same schemas. */
 for (const [era, what] of [
   ["legacy", "some tools"],
   ["modern", "every tool"],
@@ -19,7 +19,7 @@ for (const [era, what] of [
   test(`the Inspector lists strictly and calls ${what} without a warning (${era})`, async () => {
     const { person, agent } = await createPair(app.url);
     await createAgent(app.url, person, "other");
-    /** What it prints; it must print no warning, and end well. */
+    /** What the Inspector prints; it must print no warning and exit successfully. */
     const inspect = async (...args: string[]): Promise<any> => {
       const child = Bun.spawn(
         [

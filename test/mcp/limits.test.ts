@@ -1,4 +1,4 @@
-/** Rate limits and CORS on `/mcp`: the same as on every other surface. */
+/** Rate limits and CORS on `/mcp` are those of every other surface. */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -24,10 +24,10 @@ const app = await startTestApp({ clock, env });
 const LIST = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
 const NOTE = JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" });
 
-/** Fills the buckets of whoever ran before. */
+/** Fills the buckets that earlier tests used. */
 const rest = () => clock.advance(60);
 
-test("a request of a key costs one call, whatever it is, and is refused with 429 beyond 120 [§10.6.2]", async () => {
+test("every MCP request of a key costs one call, and is refused with 429 beyond 120 [§10.6.2]", async () => {
   const { agent } = await createPair(app.url);
   const [old, modern] = [oldEra(app.url, agent.secret), newEra(app.url, agent.secret)];
   const asked = await ask(agent.send);
@@ -55,7 +55,7 @@ test("a request of a key costs one call, whatever it is, and is refused with 429
   await costs(post(app.url, agent.secret, "[]"), 400);
   await costs(agent.send("GET /v1/tasks"), 200);
   await costs(old("tools/list"), 200);
-  // A streamed answer tells what was left when it began.
+  // A streamed response states what was left when it began.
   const given = { question_id: asked.id, wait_seconds: 10 };
   const streamed = old("tools/call", {
     name: "get_question",
@@ -87,13 +87,13 @@ test("a request of a key costs one call, whatever it is, and is refused with 429
   expect((await old("tools/list")).status).toBe(429);
 });
 
-test("a request above the limit has an entry by its name, a notification none [§15.1.1] [§15.1.2]", async () => {
+test("an MCP request above the limit is logged under its name, and a notification is not logged [§15.1.1] [§15.1.2]", async () => {
   const pair = await createPair(app.url);
   const { agent } = pair;
   const entries = activityReader(clock, pair);
   const modern = newEra(app.url, agent.secret);
   const { rpc } = await openSession(app.url, agent.secret);
-  // Notifications use up the limit, and leave no entry.
+  // Notifications use up the limit and leave no entry.
   for (let i = 0; i < 119; i++) await post(app.url, agent.secret, NOTE);
   await rpc("tools/call", { name: "create_task", arguments: { title: "t" } });
   await modern("tools/list");
@@ -119,7 +119,7 @@ test("a request above the limit has an entry by its name, a notification none [�
   expect((await agent.send("GET /v1/tasks")).body.tasks).toEqual([]);
 });
 
-test("an account's token is charged before it is forbidden; what has none is charged to its address [§10.6.2]", async () => {
+test("an account token on /mcp is charged before its 403; requests without a credential are charged to their address [§10.6.2]", async () => {
   await rest();
   const { person, agent } = await createPair(app.url);
   const first = await post(app.url, person.token, LIST);
@@ -140,16 +140,16 @@ test("an account's token is charged before it is forbidden; what has none is cha
     expectProblem(answer, code);
     const limit = code === "unauthorized" && secret === null ? "mcp_challenges" : "address";
     expect(answer.headers.get("ratelimit")).toBe(`"${limit}";r=59;t=1`);
-    // Above the limit of those that begin, they count as others do.
+    // Above the limit for new requests, these count like others.
     const most = limit === "address" ? 59 : 119;
     for (let j = 0; j < most; j++) await post(app.url, secret, LIST, { headers });
     expectProblem(await post(app.url, secret, LIST, { headers }), "rate_limited");
-    // Whoever has a credential is not concerned.
+    // A caller with a credential is not affected.
     expect((await post(app.url, agent.secret, LIST, { headers: {} })).status).toBe(200);
   }
 });
 
-test("a page of an allowed origin may call, and read every answer; another's is refused", async () => {
+test("a page of an allowed origin may call /mcp and read every response; other pages are refused", async () => {
   const { agent } = await createPair(app.url);
   const asking = { origin: ORIGIN, "access-control-request-method": "POST" };
   const preflight = await exchange(app.url, "OPTIONS", "/mcp", { headers: asking });

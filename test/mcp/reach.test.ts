@@ -1,4 +1,4 @@
-/** What a tool says of a question that is pending: how far it got, and how long answers take (§12.3.6). */
+/** What a tool says about a pending question: how far it got, and how long answers take (§12.3.6). */
 
 import { expect, test } from "bun:test";
 import { describeReach, type Reach, reachOf } from "../../src/model/delivery.ts";
@@ -54,7 +54,7 @@ for (const [name, era] of Object.entries({ old: oldEra, new: newEra })) {
   });
 }
 
-test("a wait that ends without an answer says what has become of the question meanwhile [§12.3.6]", async () => {
+test("a wait that ends without an answer says how far the question got meanwhile [§12.3.6]", async () => {
   const { person, agent, call } = await begin();
   const waiting = call("ask_question", { prompt: "?", wait_seconds: 30 });
   let pending: { id: string }[] = [];
@@ -66,7 +66,7 @@ test("a wait that ends without an answer says what has become of the question me
   expect(await waiting).toMatchObject({ status: "pending", reach: { state: "shown" } });
 });
 
-test("5 answers of the key tell how long its questions usually take, the last 50 at most [§2.12]", async () => {
+test("after 5 answers, a key's tools say how long its questions usually take, by the last 50 [§2.12]", async () => {
   const { person, agent, call } = await begin();
   const other = await begin();
   const answer = async (seconds: number, of = agent, by = person) => {
@@ -87,7 +87,7 @@ test("5 answers of the key tell how long its questions usually take, the last 50
   expect(await typical()).toBe(7);
 });
 
-test("the sentence is about the furthest state, and rounds to the largest unit", () => {
+test("the sentence names the furthest state and rounds to the largest unit", () => {
   const now = 1_800_000_000;
   const say = (reach: Partial<Reach>) =>
     describeReach(
@@ -110,7 +110,7 @@ test("the sentence is about the furthest state, and rounds to the largest unit",
   );
 });
 
-test("the reach is the furthest of all deliveries, and the median of the answers", () => {
+test("the reach is the furthest state of all deliveries, with the median time of the answers", () => {
   const facts = { sent_at: 90, shown_at: null, opened_at: null, reachable: true, answers: [] };
   expect(reachOf(facts, true)).toMatchObject({ state: "sent", at: 90 });
   expect(reachOf({ ...facts, opened_at: 125.5 }, true)).toMatchObject({

@@ -1,4 +1,4 @@
-/** What tools refuse, with the same codes, texts and fields as REST. */
+/** Tools refuse the same input as REST, with the same codes, texts and fields. */
 
 import { expect, test } from "bun:test";
 import { z } from "zod";
@@ -32,10 +32,10 @@ const [[, old], [, modern]] = eras as [[string, Rpc], [string, Rpc]];
 const { tools } = (await modern("tools/list")).body.result as { tools: any[] };
 const toolNamed = (name: string) => tools.find((tool) => tool.name === name);
 
-/** What a tool's failure says, in either era. */
+/** The text of a tool's failure, in either era. */
 const problemOf = (result: any) => result.structuredContent ?? result._meta.problem;
 
-/** Whether a tool takes a value that its route refuses (docs/interface.md 12.3.8). */
+/** Whether a tool accepts a value that its route refuses (§12.3.8). */
 function isUnderstood(tool: string, name: string, json: string): boolean {
   const { properties, required = [] } = toolNamed(tool).inputSchema;
   const value = JSON.parse(json);
@@ -94,7 +94,7 @@ for (const { tool, procedure, request, fixed, base } of BODIES) {
     );
     bad.push(["status_code", "1"], ["__proto__", '{"title":"x"}'], ["constructor", "1"]);
     bad.push([MARK, "1"]);
-    // Its own key, or any, which is not for an agent to name.
+    // An agent may not name its own key or any other.
     bad.push(["key_id", JSON.stringify(agent.key.id)]);
     for (const [name, value] of bad) {
       const members = Object.entries({ ...base, ...(rowOfAny(procedure, name)?.beside ?? {}) })
@@ -140,7 +140,7 @@ async function callRaw(era: string, name: string, fixed: object, json: string) {
   return post(app.url, agent.secret, body, { headers });
 }
 
-test("wait_seconds is bounded as wait is, under its own name", async () => {
+test("wait_seconds has the bounds of wait, under its own name", async () => {
   for (const value of [51, -1, 1.5, "51", "x", true]) {
     for (const [, rpc] of eras) {
       for (const [name, args] of [
@@ -164,7 +164,7 @@ test("wait_seconds is bounded as wait is, under its own name", async () => {
   expect(Object.keys(body.error.data.fields)).toEqual(["uri"]);
 });
 
-test("what a tool that reads cannot take names its field, and does nothing [§9.2.1 422]", async () => {
+test("a reading tool that rejects an argument names its field and does nothing [§9.2.1 422]", async () => {
   await person.send("POST /v1/tasks", { title: "unread", key_id: agent.key.id });
   const bad: Record<string, Record<string, unknown[]>> = {
     read_inbox: {
@@ -200,7 +200,7 @@ test("what a tool that reads cannot take names its field, and does nothing [§9.
   expect(items.at(-1).task.title).toBe("unread");
 });
 
-test("arguments of another kind, and a name that is no tool, are invalid params", async () => {
+test("arguments that are not an object, and unknown tool names, are invalid params", async () => {
   for (const [, rpc] of eras) {
     for (const args of [[1], "x", 1, true]) {
       const { error } = (await rpc("tools/call", { name: "list_tasks", arguments: args })).body;
@@ -219,7 +219,7 @@ test("arguments of another kind, and a name that is no tool, are invalid params"
   }
 });
 
-test("an error repeats no long text that was sent, be it an address, an id or a version", async () => {
+test("an error repeats no long text that was sent, whether address, id or version", async () => {
   const long = "x".repeat(200_000);
   for (const uri of [long, `relay://tasks/${long}`, `relay://${long}`]) {
     const { body, text } = await old("resources/read", { uri });
@@ -244,7 +244,7 @@ test("an error repeats no long text that was sent, be it an address, an id or a 
   }
 });
 
-test("what is not there, or not this key's, is not_found on both surfaces [§1.4.3]", async () => {
+test("what does not exist or belongs to another key is not_found on both surfaces [§1.4.3]", async () => {
   const { agent: other } = await createPair(app.url);
   const foreign = await createTask(other.send);
   for (const [, rpc] of eras) {

@@ -1,4 +1,4 @@
-/** An ask whose client left is not asked twice: an identical one joins its question (§12.4.5). */
+/** A question whose client left is not asked twice: an identical ask joins it (§12.4.5). */
 
 import { expect, test } from "bun:test";
 import { openStore } from "../../db/open.ts";
@@ -38,13 +38,13 @@ const pendingOf = async ({ person }: Pick<Pair, "person">): Promise<any[]> =>
   (await person.send("GET /v1/questions")).body.questions;
 
 const isLeft = async (key_id: string) => (await store.read(marks({ key_id }))).length > 0;
-/** Resolves once an ask has joined the question of the key that was left: a wait alone may begin before. */
+/** Resolves once an ask has joined the key's abandoned question: a wait alone may begin before. */
 const joined = (key_id: string) => until(async () => !(await isLeft(key_id)));
 
-/** Id of the one question that is pending. */
+/** Id of the only pending question. */
 const idOf = async (pair: Pick<Pair, "person">): Promise<string> => (await pendingOf(pair))[0].id;
 
-/** Begins an ask that waits, over a connection of its own. */
+/** Begins a waiting ask over a connection of its own. */
 async function begin(pair: Pair, rpc: Rpc, args: object = ASK) {
   const before = (await pendingOf(pair)).length;
   const gone = new AbortController();
@@ -53,7 +53,7 @@ async function begin(pair: Pair, rpc: Rpc, args: object = ASK) {
   await until(async () => (await pendingOf(pair)).length > before);
   await asleep(1);
   return {
-    /** The client goes, and the store knows that it has left a question. */
+    /** The client leaves, and the store records that it has left a question. */
     async leave({ known = false } = {}) {
       gone.abort();
       await call;
@@ -65,7 +65,7 @@ async function begin(pair: Pair, rpc: Rpc, args: object = ASK) {
   };
 }
 
-/** Asks without waiting long; gives the question. */
+/** Asks without waiting long, and returns the question. */
 async function ask(rpc: Rpc, args: object = { ...ASK, wait_seconds: 1 }): Promise<any> {
   return (await whileMoving(clock, callTool(rpc, "ask_question", args))).structuredContent;
 }
@@ -76,7 +76,7 @@ const ERAS: readonly [string, (url: string, secret: string) => Rpc][] = [
 ];
 
 for (const [era, open] of ERAS) {
-  test(`an identical ask joins a question whose asking call was left, in any process, and gets its answer (${era} era) [§12.4.5]`, async () => {
+  test(`an identical ask joins a question whose client left, in any process, and gets its answer (${era} era) [§12.4.5]`, async () => {
     const pair = await createPair(app.url);
     const { person, agent } = pair;
     const first = await begin(pair, open(app.url, agent.secret));
@@ -91,7 +91,7 @@ for (const [era, open] of ERAS) {
   });
 }
 
-test("a call that its session cancels counts as left, and is joined again and again [§12.4.5]", async () => {
+test("a call that its session cancels counts as left and can be joined again and again [§12.4.5]", async () => {
   const pair = await createPair(app.url);
   const { agent } = pair;
   const { id: session, rpc } = await openSession(app.url, agent.secret);
@@ -102,14 +102,14 @@ test("a call that its session cancels counts as left, and is joined again and ag
     await asleep(1);
     await until(async () => (await pendingOf(pair)).length === 1);
     const cancel = { method: "notifications/cancelled", params: { requestId: i } };
-    // The next ask follows at once: it must find the question of the one that is being left.
+    // The next ask follows at once: it must find the question that is just being left.
     await post(app.url, agent.secret, JSON.stringify({ jsonrpc: "2.0", ...cancel }), { headers });
     if (i === 3) await call;
   }
   expect((await pendingOf(pair)).length).toBe(1);
 });
 
-test("of sessions side by side, each joins only the questions that it left itself [§12.4.5]", async () => {
+test("each of several parallel sessions joins only the questions that it left itself [§12.4.5]", async () => {
   const pair = await createPair(app.url);
   const { agent, person } = pair;
   const { id: session, rpc: a } = await openSession(app.url, agent.secret);
@@ -131,7 +131,7 @@ test("of sessions side by side, each joins only the questions that it left itsel
   expect(structuredContent).toMatchObject({ id: left, answer: "Yes" });
 });
 
-test("a session does not join what was left without one [§12.4.5]", async () => {
+test("a session does not join a question that was left without a session [§12.4.5]", async () => {
   const pair = await createPair(app.url);
   const { agent } = pair;
   await (await begin(pair, newEra(app.url, agent.secret))).leave();
@@ -141,7 +141,7 @@ test("a session does not join what was left without one [§12.4.5]", async () =>
   expect((await ask(newEra(there.url, agent.secret))).id).toBe(left);
 });
 
-test("a session that began after a question was left goes on for the one that left it [§12.4.5]", async () => {
+test("a session that began after a question was left continues for the session that left it [§12.4.5]", async () => {
   const pair = await createPair(app.url);
   const { agent } = pair;
   const a = (await openSession(app.url, agent.secret)).rpc;
@@ -152,14 +152,14 @@ test("a session that began after a question was left goes on for the one that le
   await clock.advance(1);
   const call = callTool(next, "ask_question", ASK);
   await joined(agent.key.id);
-  // From now on it is the question of that session.
+  // From now on the question belongs to that session.
   expect((await ask(a)).id).not.toBe(left);
   expect((await pendingOf(pair)).map(({ id }) => id)).toContain(left);
   await pair.person.send(`POST /v1/questions/${left}/answer`, { answer: "No" });
   expect((await whileMoving(clock, call)).structuredContent).toMatchObject({ id: left });
 });
 
-test("a call that is being left is found, even if reads do not show it yet, as on a libSQL server [§12.4.5]", async () => {
+test("a question that is just being left is found even if reads do not show it yet, as on a libSQL server [§12.4.5]", async () => {
   const pair = await createPair(app.url);
   const { id: key_id } = pair.agent.key;
   const call = await begin(pair, newEra(app.url, pair.agent.secret));
@@ -187,7 +187,7 @@ test("a call that is being left is found, even if reads do not show it yet, as o
   await call.leave({ known: true });
 });
 
-test("of two concurrent identical asks one joins and the other asks [§12.4.5]", async () => {
+test("of two concurrent identical asks, one joins and the other asks [§12.4.5]", async () => {
   const pair = await createPair(app.url);
   const { person, agent } = pair;
   const first = await begin(pair, newEra(app.url, agent.secret));
@@ -207,7 +207,7 @@ test("of two concurrent identical asks one joins and the other asks [§12.4.5]",
   expect(new Set(ids).size).toBe(4);
 });
 
-test("only the same content of the same key joins, and only within 2 minutes [§12.4.5] [§10.4 left_ask]", async () => {
+test("only an ask with the same content and key joins, and only within 2 minutes [§12.4.5] [§10.4 left_ask]", async () => {
   const pair = await createPair(app.url);
   const { person, agent } = pair;
   const task = await createTask(agent.send);
@@ -241,7 +241,7 @@ test("only the same content of the same key joins, and only within 2 minutes [§
   expect(late.structuredContent.id).not.toBe(left.id);
 });
 
-test("a question whose id was handed out is not joined, by the ask, a list or a resource [§12.4.5]", async () => {
+test("a question whose id was handed out is not joined, whether by an ask, a list or a resource [§12.4.5]", async () => {
   const list = (rpc: Rpc) => callTool(rpc, "list_questions");
   const show: [string, (rpc: Rpc, pair: Pair) => Promise<unknown>][] = [
     ["tool", list],
@@ -270,7 +270,7 @@ test("a question whose id was handed out is not joined, by the ask, a list or a 
       expect([name, when, again.id === question.id]).toEqual([name, when, false]);
     }
   }
-  // What came back as pending, with or without a wait, is known to the agent.
+  // A question returned as pending, with or without a wait, is known to the agent.
   const pair = await createPair(app.url);
   const rpc = newEra(app.url, pair.agent.secret);
   const known = [
@@ -316,7 +316,7 @@ test("a question that has ended, or whose answer another call got, is not joined
   }
 });
 
-test("an ask without a free place joins nothing, and one after it does [§12.4.5] [§6.5]", async () => {
+test("an ask without a free wait joins nothing, and the next ask with one does [§12.4.5] [§6.5]", async () => {
   const pair = await createPair(app.url);
   const { agent, person } = pair;
   const rpc = newEra(app.url, agent.secret);
@@ -331,7 +331,7 @@ test("an ask without a free place joins nothing, and one after it does [§12.4.5
   expect((await ask(rpc)).id).toBe(question.id);
 });
 
-test("a client that goes during a later round of its ask has left it [§12.4.5] [§12.4.4]", async () => {
+test("a client that leaves during a later round of its ask has left the question [§12.4.5] [§12.4.4]", async () => {
   const pair = await createPair(app.url);
   const rounds = { experimental: { "relay/rounds": {} } };
   const rpc = newEra(app.url, pair.agent.secret, CLIENT, rounds);

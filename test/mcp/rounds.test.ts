@@ -1,4 +1,4 @@
-/** Rounds of a wait: a client that says so repeats an unanswered ask_question by itself. */
+/** Rounds of a wait: a client with this capability repeats an unanswered ask_question by itself. */
 
 import { expect, test } from "bun:test";
 import {
@@ -42,7 +42,7 @@ async function openClient(secret: string) {
   return client;
 }
 
-test("without the capability, or with it in another form, there are no rounds [§12.4.4]", async () => {
+test("a client without the capability, or with it in another form, gets no rounds [§12.4.4]", async () => {
   const others = [
     {},
     { experimental: {} },
@@ -60,7 +60,7 @@ test("without the capability, or with it in another form, there are no rounds [�
   }
 });
 
-test("only what was signed for this key and tool goes on, and it goes on with its own question", async () => {
+test("a round continues only with a state signed for this key and tool, and with its own question", async () => {
   const { person, agent } = await createPair(app.url);
   const rpc = newEra(app.url, agent.secret, CLIENT, ROUNDS);
   const args = { prompt: "?", wait_seconds: 5 };
@@ -91,20 +91,20 @@ test("only what was signed for this key and tool goes on, and it goes on with it
   ).toMatchObject({
     error: { code: -32602, data: { fields: { requestState: expect.any(String) } } },
   });
-  // Nothing was asked by any of these, nor is by the one that is right.
+  // None of these asked anything, and neither does the valid one.
   const { body } = await person.send("GET /v1/questions");
   expect(body.questions.length).toBe(1);
   await person.send(`POST /v1/questions/${body.questions[0].id}/answer`, { answer: "Yes" });
   const same = Object.fromEntries(Object.entries(args).reverse());
   const result = await callTool(rpc, "ask_question", same, { requestState });
   expect(result.structuredContent).toMatchObject({ prompt: "?", answer: "Yes" });
-  // The old era knows no rounds.
+  // The old era has no rounds.
   const old = callTool(oldEra(app.url, agent.secret), "ask_question", args, { requestState: "x" });
   await outwait(app, clock, 5);
   expect((await old).structuredContent.status).toBe("pending");
 });
 
-test("rounds go on in any process of the same store", async () => {
+test("rounds continue in any process of the same store", async () => {
   const { person, agent } = await createPair(app.url);
   const args = { prompt: "?", wait_seconds: 5 };
   const first = callTool(newEra(app.url, agent.secret, CLIENT, ROUNDS), "ask_question", args);
@@ -118,7 +118,7 @@ test("rounds go on in any process of the same store", async () => {
   expect(result.structuredContent.answer).toBe("Yes");
 });
 
-test("one ask_question waits on over several rounds, without a turn of the model [§12.4.4]", async () => {
+test("one ask_question waits over several rounds without a turn of the model [§12.4.4]", async () => {
   const { person, agent } = await createPair(app.url);
   const client = await openClient(agent.secret);
   const asked = client.callTool({
@@ -134,7 +134,7 @@ test("one ask_question waits on over several rounds, without a turn of the model
   await client.close();
 });
 
-test("after 8 rounds the call ends pending, with the next step in words", async () => {
+test("after 8 rounds the call ends pending and says the next step in words", async () => {
   const { agent } = await createPair(app.url);
   const client = await openClient(agent.secret);
   const asked = client.callTool({

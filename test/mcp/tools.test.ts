@@ -1,4 +1,4 @@
-/** The tools: made from the procedures alone, exact in their schemas. */
+/** The tools are made from the procedures alone, with exact schemas. */
 
 import { expect, test } from "bun:test";
 import Ajv2020 from "ajv/dist/2020";
@@ -23,7 +23,7 @@ const [[, old], [, modern]] = eras as [[string, Rpc], [string, Rpc]];
 const { tools } = (await modern("tools/list")).body.result as { tools: any[] };
 const toolNamed = (name: string) => tools.find((tool) => tool.name === name);
 
-test("every procedure with meta is a tool, with all that a client shows", () => {
+test("every procedure with MCP metadata is a tool, with everything that a client shows", () => {
   const names = [...procedures.values()].flatMap(({ meta }) => meta.mcp?.name ?? []);
   expect(tools.map(({ name }) => name)).toEqual(names);
   expect(names.toSorted()).toEqual([
@@ -50,11 +50,11 @@ test("every procedure with meta is a tool, with all that a client shows", () => 
       name,
       /\$ref|\$defs|"id":"(Task|Question|Item|Agent)"|9007199254740991/.exec(text),
     ]).toEqual([name, null]);
-    // An agent names another one's key alone; `wait` carries its unit.
+    // An agent names only another agent's key; `wait` carries its unit.
     const has_key = Object.keys(inputSchema.properties).includes("key_id");
     expect([name, has_key]).toEqual([name, name === "send_message"]);
     expect(Object.keys(inputSchema.properties)).not.toContain("wait");
-    // Open, so that a field added later breaks no client that kept the schema.
+    // The schema is open, so that a field added later breaks no client that kept it.
     expect(text).not.toContain("additionalProperties");
     const ajv = new Ajv2020({ strict: true, allowUnionTypes: false });
     ajv.compile(inputSchema);
@@ -74,7 +74,7 @@ test("every procedure with meta is a tool, with all that a client shows", () => 
   expect(limits).toEqual([20, 20, 10]);
 });
 
-test("reads are marked as such, and what ends or overwrites something as destructive", () => {
+test("reading tools are marked as read-only, and tools that end or overwrite something as destructive", () => {
   const marked = (hint: string) =>
     tools.filter(({ annotations }) => annotations[hint]).map(({ name }) => name);
   expect(marked("readOnlyHint")).toEqual([
@@ -146,7 +146,7 @@ for (const [era, rpc] of eras) {
   });
 }
 
-test("list_tasks gives 20 unless told otherwise, and goes on by its cursor", async () => {
+test("list_tasks returns 20 tasks unless told otherwise, and continues by its cursor", async () => {
   const { agent } = await createPair(app.url);
   for (let i = 0; i < 23; i++) await createTask(agent.send, { title: `${i}` });
   const rpc = newEra(app.url, agent.secret);
@@ -162,7 +162,7 @@ test("list_tasks gives 20 unless told otherwise, and goes on by its cursor", asy
   expect(all.structuredContent.tasks.length).toBe(23);
 });
 
-test("a task made by a tool has the request's host, and reading marks the person's tasks as seen", async () => {
+test("a task created by a tool has the request's host, and reading marks the person's tasks as seen", async () => {
   const headers = { "x-agent-host": "build-9" };
   const made = await modern(
     "tools/call",
@@ -176,8 +176,7 @@ test("a task made by a tool has the request's host, and reading marks the person
   expect(read.structuredContent.seen_at).toBeNumber();
 });
 
-/** Each tool with an own body: the REST request that does the same. */
-test("a procedure that cannot be a tool stops the start, with its name", () => {
+test("a procedure that cannot be a tool stops the start, which names the procedure", () => {
   const good = { name: "ok", title: "Title", description: "When.", annotations: hints({}) };
   const build = (mcp: object, { base = key as any, input = z.strictObject({}) as any } = {}) =>
     router({

@@ -1,4 +1,4 @@
-/** Waiting over MCP: how a call sleeps, tells of it, goes on in rounds, and ends. */
+/** Waiting over MCP: how a call sleeps, reports progress, continues in rounds and ends. */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -41,7 +41,7 @@ for (const [era, open] of ERAS) {
     ]);
   });
 
-  test(`progress comes every 10 seconds to who asked for it and takes a stream (${era} era)`, async () => {
+  test(`progress comes every 10 seconds to a client that asked for it and accepts a stream (${era} era)`, async () => {
     const { person, agent } = await createPair(app.url);
     const rpc = open(app.url, agent.secret);
     const { structuredContent: asked } = await callTool(rpc, "ask_question", { prompt: "?" });
@@ -72,7 +72,7 @@ for (const [era, open] of ERAS) {
     }
   });
 
-  test(`calls that ended with an answer tell no more progress (${era} era)`, async () => {
+  test(`calls that ended with an answer report no more progress (${era} era)`, async () => {
     const { person, agent } = await createPair(app.url);
     const rpc = open(app.url, agent.secret);
     const { structuredContent: asked } = await callTool(rpc, "ask_question", { prompt: "?" });
@@ -84,12 +84,12 @@ for (const [era, open] of ERAS) {
     const waiting = clock.pending();
     await person.send(`POST /v1/questions/${asked.id}/answer`, { answer: "Yes" });
     await Promise.all(calls);
-    // Each had three timers: its end, its progress, and when its question expires. Other parts may have
-    // set a few meanwhile.
+    // Each had three timers: its end, its progress and its question's expiry. Other parts may have set
+    // a few meanwhile.
     await until(() => clock.pending() <= waiting - 75);
   });
 
-  test(`32 calls wait at once, with REST's; the next is too_many_waits (${era} era) [§6.5] [§10.2 waits]`, async () => {
+  test(`32 calls wait at once, REST's included; the next is too_many_waits (${era} era) [§6.5] [§10.2 waits]`, async () => {
     const { person, agent } = await createPair(app.url);
     const rpc = open(app.url, agent.secret);
     const { structuredContent: asked } = await callTool(rpc, "ask_question", { prompt: "?" });
@@ -123,7 +123,7 @@ for (const [era, open] of ERAS) {
     expectProblem(await wait, "unauthorized");
   });
 
-  test(`200 waiting calls that lose their clients leave nothing behind (${era} era) [§6.5]`, async () => {
+  test(`200 waiting calls whose clients leave leave nothing behind (${era} era) [§6.5]`, async () => {
     const { person } = await createPair(app.url);
     const gone = new AbortController();
     const calls: Promise<unknown>[] = [];
@@ -148,7 +148,7 @@ for (const [era, open] of ERAS) {
   });
 }
 
-test("wait_seconds is the time until a pending question comes back, in both eras [§12.4.1]", async () => {
+test("wait_seconds is the time until a pending question is returned, in both eras [§12.4.1]", async () => {
   for (const [, open] of ERAS) {
     const { agent } = await createPair(app.url);
     const rpc = open(app.url, agent.secret);
@@ -160,7 +160,7 @@ test("wait_seconds is the time until a pending question comes back, in both eras
   }
 });
 
-test("a question that ended says what to make of it [§12.3.5]", async () => {
+test("the result of an ended question says what to make of it [§12.3.5]", async () => {
   const { person, agent } = await createPair(app.url);
   const rpc = newEra(app.url, agent.secret);
   const read = async (question_id: string) => {
@@ -185,7 +185,7 @@ test("a question that ended says what to make of it [§12.3.5]", async () => {
     "expired",
     "Nobody answered in time, which is no yes. Take the safe course or ask again.",
   ]);
-  // The answer stands in the inbox, which says so.
+  // The answer is in the inbox, and the result says so.
   const { structuredContent, content } = await callTool(rpc, "read_inbox");
   expect(structuredContent.items.map(({ question_id }: any) => question_id)).toEqual([answered]);
   expect(content.at(-1).text).toBe(
@@ -193,7 +193,7 @@ test("a question that ended says what to make of it [§12.3.5]", async () => {
   );
 });
 
-test("a cancelled request of a session stops waiting, and only that one", async () => {
+test("cancelling a request of a session ends only that request's wait", async () => {
   const { agent } = await createPair(app.url);
   const [one, two] = [
     await openSession(app.url, agent.secret),
@@ -212,7 +212,7 @@ test("a cancelled request of a session stops waiting, and only that one", async 
   expect((await calls[1]!).body.result.structuredContent.status).toBe("pending");
 });
 
-test("at a stop a waiting call ends with the question as it is, in both eras", async () => {
+test("at a stop, a waiting call ends with the question as it is, in both eras", async () => {
   const stopping = await startTestApp({ clock });
   const { agent } = await createPair(stopping.url);
   const args = { prompt: "?", wait_seconds: 50 };
@@ -220,7 +220,7 @@ test("at a stop a waiting call ends with the question as it is, in both eras", a
     callTool(open(stopping.url, agent.secret), "ask_question", args),
   );
   await until(() => stopping.waits.count() === 2);
-  // A place is taken before the sleep begins.
+  // A call takes its place before it sleeps.
   await until(async () => (await agent.send("GET /v1/questions")).body.questions.length === 2);
   await stopping.stop();
   for (const { structuredContent } of await Promise.all(calls)) {
@@ -228,7 +228,7 @@ test("at a stop a waiting call ends with the question as it is, in both eras", a
   }
 });
 
-test("no secret, title, prompt, answer or name of a client is in any log line", async () => {
+test("log lines contain no secret, title, prompt, answer or client name", async () => {
   const quiet = await startTestApp({ clock });
   const { person, agent } = await createPair(quiet.url);
   const { rpc: session, id } = await openSession(quiet.url, agent.secret, {

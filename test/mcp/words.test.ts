@@ -1,4 +1,4 @@
-/** What a model reads of the tools: short, and true to what the tools do. */
+/** What a model reads about the tools is short and true to what the tools do. */
 
 import { expect, test } from "bun:test";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
@@ -26,7 +26,7 @@ test("a model reads at most 1,500 tokens of tools/list, and output schemas have 
   expect(tokensOf(definitions.map(({ outputSchema }) => outputSchema))).toBeLessThanOrEqual(2_000);
 });
 
-test("ask_question says when to ask, how long people take, and what to do at each status", () => {
+test("ask_question says when to ask, how long people take and what to do at each status", () => {
   const { description } = definitionOf("ask_question");
   expect(description).toContain("only they can decide or know");
   expect(description).toContain("not what you can find out or undo");
@@ -39,7 +39,7 @@ test("ask_question says when to ask, how long people take, and what to do at eac
   }
 });
 
-test("fields that are mentioned are fields, and tools that are mentioned are tools", () => {
+test("every field and tool that a description mentions exists", () => {
   const fields = new Set(
     definitions.flatMap(({ inputSchema, outputSchema }) => [
       ...Object.keys(inputSchema.properties),
@@ -64,7 +64,7 @@ test("update_task states no default of a new task", () => {
   expect(JSON.stringify(definitionOf("update_task").inputSchema)).not.toMatch(/[Dd]efault|absent/);
 });
 
-test("the inbox marks what it returns as read unless told to peek, as its description says", async () => {
+test("the inbox tool marks what it returns as read unless told to peek, as its description says", async () => {
   const { description } = definitionOf("read_inbox");
   expect(description).toContain("Items become read when returned or, with `peek`, when you pass");
   const { person, agent } = await createPair(app.url);
@@ -76,7 +76,7 @@ test("the inbox marks what it returns as read unless told to peek, as its descri
   expect(await unreadAfter({})).toBe(0);
 });
 
-test("errors name an unknown tool or prompt, and an integer, as such", async () => {
+test("errors name an unknown tool or prompt, or an integer, for what it is", async () => {
   const { agent } = await createPair(app.url);
   for (const open of [oldEra, newEra]) {
     const rpc = open(app.url, agent.secret);
