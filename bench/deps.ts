@@ -1,6 +1,6 @@
 /** What a server gets that runs in a process of the bench itself. */
 
-import { storeTime } from "../db/store-time.ts";
+import { storeTime } from "../db/store/store-time.ts";
 import { systemClock } from "../src/clock.ts";
 import { readConfig } from "../src/config.ts";
 import type { AppDeps } from "../src/core.ts";

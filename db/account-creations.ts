@@ -4,9 +4,9 @@ import { accountCreations } from "./credentials-schema.ts";
 import { pruner } from "./retention.ts";
 import { accounts } from "./schema.ts";
 import { isNewToken } from "./sessions.ts";
-import { p, sql } from "./sql.ts";
-import { insertWhere, rowOf, statement } from "./statement.ts";
-import type { Store } from "./store.ts";
+import { p, sql } from "./store/sql.ts";
+import { insertWhere, rowOf, statement } from "./store/statement.ts";
+import type { Store } from "./store/store.ts";
 
 const time = <Name extends string>(name: Name) => p(name, accountCreations.created_at);
 

@@ -5,8 +5,8 @@ import { credentials } from "./credentials-schema.ts";
 import { usesOf } from "./hourly-limits.ts";
 import { accounts } from "./schema.ts";
 import { isNewToken, isPastTrial } from "./sessions.ts";
-import { p, sql } from "./sql.ts";
-import { insertWhere, qb, rowOf, select, statement, updateSet } from "./statement.ts";
+import { p, sql } from "./store/sql.ts";
+import { insertWhere, qb, rowOf, select, statement, updateSet } from "./store/statement.ts";
 
 const account = qb
   .select({

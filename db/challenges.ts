@@ -2,8 +2,8 @@
 
 import { pruner } from "./retention.ts";
 import { challenges } from "./schema.ts";
-import { p, sql } from "./sql.ts";
-import { insertWhere, statement } from "./statement.ts";
+import { p, sql } from "./store/sql.ts";
+import { insertWhere, statement } from "./store/statement.ts";
 
 export const insertChallenge = statement(insertWhere(challenges, sql`true`));
 

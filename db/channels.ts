@@ -5,8 +5,16 @@ import { type Channel, ChannelSubject } from "../src/model/channel.ts";
 import { isLiveAccount } from "./accounts.ts";
 import { usesOf } from "./hourly-limits.ts";
 import { channels, deliveryTargets } from "./notify/schema.ts";
-import { p, sql } from "./sql.ts";
-import { insertWhere, type Query, qb, rowOf, select, statement, updateSet } from "./statement.ts";
+import { p, sql } from "./store/sql.ts";
+import {
+  insertWhere,
+  type Query,
+  qb,
+  rowOf,
+  select,
+  statement,
+  updateSet,
+} from "./store/statement.ts";
 
 const columns = {
   channel: {

@@ -4,7 +4,7 @@ import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqli
 import { CREDENTIAL_KINDS, CREDENTIAL_MAKERS } from "../src/model/caller.ts";
 import type { ClientInfo } from "../src/model/client.ts";
 import { oneOf, timestamp } from "./schema.ts";
-import { sql } from "./sql.ts";
+import { sql } from "./store/sql.ts";
 
 /**
  * Credentials (§4.1): the sign-ins of an account, the secrets of a key, and the tokens of OAuth. The table is WITHOUT

@@ -6,8 +6,8 @@ import { channels } from "./notify/schema.ts";
 import { atRevision } from "./outbox.ts";
 import { pruner } from "./retention.ts";
 import { questions } from "./schema.ts";
-import { p, sql } from "./sql.ts";
-import { qb, rowOf, select, statement, updateSet } from "./statement.ts";
+import { p, sql } from "./store/sql.ts";
+import { qb, rowOf, select, statement, updateSet } from "./store/statement.ts";
 
 /**
  * The owner of a credential and its last use. Every request makes this search for one row. Kinds that are not bearer

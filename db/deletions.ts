@@ -1,9 +1,9 @@
 /** Removes the rows of deleted keys and accounts, a few at a time (§5.4.6). */
 
 import type { Clock } from "../src/clock.ts";
-import { p, type Sql, sql } from "./sql.ts";
-import { rowOf, rowsOf, statement } from "./statement.ts";
-import { IN_BACKGROUND, type Store } from "./store.ts";
+import { p, type Sql, sql } from "./store/sql.ts";
+import { rowOf, rowsOf, statement } from "./store/statement.ts";
+import { IN_BACKGROUND, type Store } from "./store/store.ts";
 
 /**
  * Seconds from the removal of all else of a deleted account to the removal of its events: longer than

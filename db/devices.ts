@@ -8,8 +8,8 @@ import { LIMITS } from "../src/limits.ts";
 import { isLiveAccount } from "./accounts.ts";
 import { accounts, devices } from "./schema.ts";
 import { isLiveSession, isPastTrial, sessionsInTrial } from "./sessions.ts";
-import { p, type Sql, sql } from "./sql.ts";
-import { columnsBut, insertWhere, qb, rowOf, select, statement } from "./statement.ts";
+import { p, type Sql, sql } from "./store/sql.ts";
+import { columnsBut, insertWhere, qb, rowOf, select, statement } from "./store/statement.ts";
 
 const { account_id: _, ...columns } = getTableColumns(devices);
 

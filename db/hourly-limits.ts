@@ -1,8 +1,8 @@
 /** Hourly limits that the store keeps: a column of a row lists the times of its recent uses. */
 
 import type { Rate } from "../src/limits.ts";
-import { p, type Sql, sql } from "./sql.ts";
-import { rowOf, statement } from "./statement.ts";
+import { p, type Sql, sql } from "./store/sql.ts";
+import { rowOf, statement } from "./store/statement.ts";
 
 /**
  * Statements on `column` (milliseconds, as JSON) of the row of `table` that `which` selects. Clocks of processes may

@@ -4,9 +4,9 @@ import type { IdempotentRequest } from "../src/model/idempotency.ts";
 import { guardOf, perTable, type RowRevision } from "./outbox.ts";
 import { pruner } from "./retention.ts";
 import { idempotency } from "./schema.ts";
-import { p, sql } from "./sql.ts";
-import { insertWhere, rowOf, statement } from "./statement.ts";
-import type { Statement } from "./store.ts";
+import { p, sql } from "./store/sql.ts";
+import { insertWhere, rowOf, statement } from "./store/statement.ts";
+import type { Statement } from "./store/store.ts";
 
 /** What the request `id` did: the digest of its body, and the id of the resource. */
 export const idempotencyRecord = statement(

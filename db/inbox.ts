@@ -10,7 +10,7 @@ import { ofLiveKey } from "./keys.ts";
 import { guardOf, perTable, type RowRevision } from "./outbox.ts";
 import { questionColumns } from "./questions.ts";
 import { items, questions, tasks } from "./schema.ts";
-import { p, sql } from "./sql.ts";
+import { p, sql } from "./store/sql.ts";
 import {
   insertWhere,
   isKnown,
@@ -21,8 +21,8 @@ import {
   select,
   statement,
   updateSet,
-} from "./statement.ts";
-import type { Statement } from "./store.ts";
+} from "./store/statement.ts";
+import type { Statement } from "./store/store.ts";
 import { type TaskRow, taskColumns } from "./tasks.ts";
 
 type StoredItem = Omit<Item, "from" | "task" | "question"> & {

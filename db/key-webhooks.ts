@@ -7,8 +7,8 @@ import { usesOf } from "./hourly-limits.ts";
 import { channels, SECRET, webhookMessages } from "./notify/schema.ts";
 import { atRevision } from "./outbox.ts";
 import { keys } from "./schema.ts";
-import { p, sql } from "./sql.ts";
-import { insertWhere, rowOf, statement, updateSet } from "./statement.ts";
+import { p, sql } from "./store/sql.ts";
+import { insertWhere, rowOf, statement, updateSet } from "./store/statement.ts";
 
 const liveKey = sql`id = ${p("id")} and account_id = ${p("account_id")} and deleted_at is null`;
 

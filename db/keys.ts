@@ -6,8 +6,8 @@ import { isLiveAccount } from "./accounts.ts";
 import { channels } from "./notify/schema.ts";
 import { atRevision } from "./outbox.ts";
 import { keys } from "./schema.ts";
-import { p, sql } from "./sql.ts";
-import { insertWhere, type Query, qb, select, statement, updateSet } from "./statement.ts";
+import { p, sql } from "./store/sql.ts";
+import { insertWhere, type Query, qb, select, statement, updateSet } from "./store/statement.ts";
 
 /** True in SQL if the key of the row in `table` is not deleted. */
 export function ofLiveKey(table: "tasks" | "questions" | "items") {

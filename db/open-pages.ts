@@ -1,9 +1,9 @@
 /** Queries on open pages, by account and process (§5.7.9). */
 
 import { pageProcesses } from "./notify/schema.ts";
-import { p, sql } from "./sql.ts";
-import { statement } from "./statement.ts";
-import { IN_BACKGROUND, type Store } from "./store.ts";
+import { p, sql } from "./store/sql.ts";
+import { statement } from "./store/statement.ts";
+import { IN_BACKGROUND, type Store } from "./store/store.ts";
 
 const until = p("until", pageProcesses.until);
 // A power cut ends all pages, so no write waits for the disk.

@@ -3,9 +3,9 @@
 import { getTableColumns } from "drizzle-orm";
 import { inboxOf, type ServiceEvent, type StoredEvent } from "../src/model/event.ts";
 import { events } from "./schema.ts";
-import { p, sql } from "./sql.ts";
-import { insertWhere, qb, rowOf, select, statement } from "./statement.ts";
-import { type Cell, IN_BACKGROUND, type Statement, type Store } from "./store.ts";
+import { p, sql } from "./store/sql.ts";
+import { insertWhere, qb, rowOf, select, statement } from "./store/statement.ts";
+import { type Cell, IN_BACKGROUND, type Statement, type Store } from "./store/store.ts";
 
 /** The tables whose rows carry a `revision`. */
 const REVISED = ["accounts", "approvals", "grants", "items", "keys", "questions", "tasks"] as const;

@@ -6,8 +6,8 @@ import { pairings } from "./credentials-schema.ts";
 import { atRevision } from "./outbox.ts";
 import { pruner } from "./retention.ts";
 import { isPastTrial } from "./sessions.ts";
-import { p, sql } from "./sql.ts";
-import { insertWhere, qb, select, statement, updateSet } from "./statement.ts";
+import { p, sql } from "./store/sql.ts";
+import { insertWhere, qb, select, statement, updateSet } from "./store/statement.ts";
 
 const isNew = sql`not exists (select 1 from pairings
   where code_digest = ${p("code_digest")} or link_digest = ${p("link_digest")})

@@ -11,8 +11,16 @@ import {
   stillPending,
 } from "./questions.ts";
 import { questions } from "./schema.ts";
-import { p, sql } from "./sql.ts";
-import { insertWhere, type Query, qb, rowsOf, select, statement, updateSet } from "./statement.ts";
+import { p, sql } from "./store/sql.ts";
+import {
+  insertWhere,
+  type Query,
+  qb,
+  rowsOf,
+  select,
+  statement,
+  updateSet,
+} from "./store/statement.ts";
 
 /**
  * The bits of `action_calls` and `action_left`: the calls that may wait for one question, each once, and `used` when the

@@ -7,7 +7,7 @@ import { isFirstRequest } from "./idempotency.ts";
 import { ofLiveKey } from "./keys.ts";
 import { atRevision } from "./outbox.ts";
 import { questions } from "./schema.ts";
-import { p, type Sql, sql } from "./sql.ts";
+import { p, type Sql, sql } from "./store/sql.ts";
 import {
   byShape,
   insertWhere,
@@ -19,8 +19,8 @@ import {
   select,
   statement,
   updateSet,
-} from "./statement.ts";
-import type { Statement } from "./store.ts";
+} from "./store/statement.ts";
+import type { Statement } from "./store/store.ts";
 import { END_OF_TIME } from "./tasks.ts";
 
 /** Constants as a list in SQL. */

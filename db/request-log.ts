@@ -3,9 +3,9 @@
 import { LIMITS } from "../src/limits.ts";
 import type { PackedEntry } from "../src/model/request-log.ts";
 import { activity_blocks } from "./schema.ts";
-import { p, sql } from "./sql.ts";
-import { qb, select, statement } from "./statement.ts";
-import type { Statement } from "./store.ts";
+import { p, sql } from "./store/sql.ts";
+import { qb, select, statement } from "./store/statement.ts";
+import type { Statement } from "./store/store.ts";
 
 const kept = sql.raw(LIMITS.activity_per_key);
 

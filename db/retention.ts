@@ -2,9 +2,9 @@
 
 import { LIMITS } from "../src/limits.ts";
 import { activity_blocks } from "./schema.ts";
-import { p, type Sql, sql } from "./sql.ts";
-import { rowsOf, statement } from "./statement.ts";
-import { IN_BACKGROUND, type Store } from "./store.ts";
+import { p, type Sql, sql } from "./store/sql.ts";
+import { rowsOf, statement } from "./store/statement.ts";
+import { IN_BACKGROUND, type Store } from "./store/store.ts";
 
 /** Makes a function that deletes up to `limit` rows from before `before` (epoch seconds), and returns their number. */
 export function pruner(query: Sql<{ readonly before: number; readonly limit: number }>) {

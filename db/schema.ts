@@ -23,7 +23,7 @@ import { ItemType } from "../src/model/item.ts";
 import { QUESTION_STATUSES, QuestionAction, QuestionKind } from "../src/model/question.ts";
 import type { PackedEntry } from "../src/model/request-log.ts";
 import { TASK_STATUSES, Task, TaskPriority, TaskSource } from "../src/model/task.ts";
-import { sql } from "./sql.ts";
+import { sql } from "./store/sql.ts";
 
 /** Seconds in the code, whole milliseconds in the store, so that equality and order are exact. */
 export const timestamp = customType<{ data: number; driverData: number }>({

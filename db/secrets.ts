@@ -1,9 +1,9 @@
 /** Secrets of the service, made once and kept in the store (§12.2.1). */
 
 import { secrets } from "./schema.ts";
-import { p, sql } from "./sql.ts";
-import { insertWhere, rowOf, statement } from "./statement.ts";
-import type { Store } from "./store.ts";
+import { p, sql } from "./store/sql.ts";
+import { insertWhere, rowOf, statement } from "./store/statement.ts";
+import type { Store } from "./store/store.ts";
 
 const add = statement(sql`${insertWhere(secrets, sql`true`)} on conflict (name) do nothing`);
 const find = statement(sql`select value from secrets where name = ${p("name")}`, {

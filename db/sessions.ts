@@ -4,8 +4,8 @@ import { LIMITS } from "../src/limits.ts";
 import { credentials } from "./credentials-schema.ts";
 import { atRevision } from "./outbox.ts";
 import { accounts } from "./schema.ts";
-import { p, sql } from "./sql.ts";
-import { insertWhere, qb, rowOf, select, statement, updateSet } from "./statement.ts";
+import { p, sql } from "./store/sql.ts";
+import { insertWhere, qb, rowOf, select, statement, updateSet } from "./store/statement.ts";
 
 const columns = {
   id: credentials.id,

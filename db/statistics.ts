@@ -1,9 +1,9 @@
 /** Figures of the store for the operator: counts, sizes, ids and times. */
 
 import type { AccountFigures, Counts } from "../src/model/admin.ts";
-import { p, sql } from "./sql.ts";
-import { rowOf, rowsOf, statement } from "./statement.ts";
-import type { Store } from "./store.ts";
+import { p, sql } from "./store/sql.ts";
+import { rowOf, rowsOf, statement } from "./store/statement.ts";
+import type { Store } from "./store/store.ts";
 
 /** Rows of a read, which takes about 0.5 ms. Meanwhile a file answers no other read. */
 const STEP = 1_000;

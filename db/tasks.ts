@@ -8,7 +8,7 @@ import { isFirstRequest } from "./idempotency.ts";
 import { ofLiveKey } from "./keys.ts";
 import { atRevision } from "./outbox.ts";
 import { FINISHED, tasks } from "./schema.ts";
-import { p, type Sql, sql } from "./sql.ts";
+import { p, type Sql, sql } from "./store/sql.ts";
 import {
   byShape,
   columnsBut,
@@ -18,8 +18,8 @@ import {
   select,
   statement,
   updateSet,
-} from "./statement.ts";
-import type { Statement } from "./store.ts";
+} from "./store/statement.ts";
+import type { Statement } from "./store/store.ts";
 
 /** A task with its account and the revision that guards its next change. */
 export interface TaskRow {

@@ -2,8 +2,8 @@
 
 import { Database } from "bun:sqlite";
 import { fileURLToPath } from "node:url";
-import { readMigrations } from "../db/migration-files.ts";
 import journal from "../db/migrations/meta/_journal.json" with { type: "json" };
+import { readMigrations } from "../db/store/migration-files.ts";
 
 export const PAGE = fileURLToPath(new URL("../db/triggers.md", import.meta.url));
 

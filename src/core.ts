@@ -1,15 +1,15 @@
 /** Everything below the surfaces: store, events, waits, services, jobs and notifications. src/app.ts puts HTTP on it. */
 
-import { assertCompatible, OutdatedError } from "../db/compatibility.ts";
-import { createFaultLog } from "../db/faults.ts";
-import { openStore } from "../db/open.ts";
 import { createOutbox } from "../db/outbox.ts";
 import { overdueQuestions } from "../db/questions.ts";
 import { sharedSecret } from "../db/secrets.ts";
-import { STORE_SECONDS, type Store } from "../db/store.ts";
-import { RefusedStore } from "../db/store-contents.ts";
-import { createSharedTime, createStoreClock } from "../db/store-time.ts";
-import { createStoreWatch } from "../db/store-watch.ts";
+import { assertCompatible, OutdatedError } from "../db/store/compatibility.ts";
+import { createFaultLog } from "../db/store/faults.ts";
+import { openStore } from "../db/store/open.ts";
+import { STORE_SECONDS, type Store } from "../db/store/store.ts";
+import { RefusedStore } from "../db/store/store-contents.ts";
+import { createSharedTime, createStoreClock } from "../db/store/store-time.ts";
+import { createStoreWatch } from "../db/store/store-watch.ts";
 import { createAuth } from "./auth/authenticate.ts";
 import { loadAttestationCheck } from "./auth/load-attestation.ts";
 import { createTicket, createTickets } from "./auth/tickets.ts";
@@ -38,10 +38,8 @@ import { createResolver } from "./outbound/resolver.ts";
 import { createAccounts } from "./services/accounts.ts";
 import { createAttestations } from "./services/attestations.ts";
 import { createChannels } from "./services/channels.ts";
-import { createCommit } from "./services/commit.ts";
 import { createConsents } from "./services/consents.ts";
 import { createDeliveries } from "./services/deliveries.ts";
-import type { ServiceDeps } from "./services/deps.ts";
 import { createDevices } from "./services/devices.ts";
 import { createGrants } from "./services/grants.ts";
 import { createInbox } from "./services/inbox.ts";
@@ -50,18 +48,20 @@ import { createKeyUse } from "./services/key-use.ts";
 import { createKeyWebhooks } from "./services/key-webhooks.ts";
 import { createKeys } from "./services/keys.ts";
 import { createLiveActivities } from "./services/live-activities.ts";
-import { createNotificationPlans } from "./services/notification-plans.ts";
 import { createOpenPages, OPEN_PAGES } from "./services/open-pages.ts";
 import { createPairings } from "./services/pairings.ts";
 import { createPermissions } from "./services/permissions.ts";
 import { createQuestions } from "./services/questions.ts";
 import { createRequestLog, createRequestLogWriter } from "./services/request-log.ts";
 import { createSessions } from "./services/sessions.ts";
+import { createCommit } from "./services/shared/commit.ts";
+import type { ServiceDeps } from "./services/shared/deps.ts";
+import { createNotificationPlans } from "./services/shared/notification-plans.ts";
+import { createTrialCheck } from "./services/shared/trial.ts";
+import { createAddressUses } from "./services/shared/use-limits.ts";
 import { createStartCode } from "./services/start-code.ts";
 import { createDeliveryFigures } from "./services/store-statistics.ts";
 import { createTasks } from "./services/tasks.ts";
-import { createTrialCheck } from "./services/trial.ts";
-import { createAddressUses } from "./services/use-limits.ts";
 import { createSigner } from "./signer.ts";
 
 /** What the process provides, and tests replace. */

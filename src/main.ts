@@ -1,6 +1,6 @@
 /** The process: environment, start, signals. The only file with side effects at import. */
 
-import { storeTime } from "../db/store-time.ts";
+import { storeTime } from "../db/store/store-time.ts";
 import { type App, startApp } from "./app.ts";
 import { keepAlive, systemClock } from "./clock.ts";
 import { ConfigError, readConfig } from "./config.ts";

@@ -5,9 +5,9 @@
 
 import type { DeliveryRecord } from "../../src/model/notification.ts";
 import { NOTIFICATION_LIMITS } from "../../src/notification-limits.ts";
-import { p, sql } from "../sql.ts";
-import { statement } from "../statement.ts";
-import type { Statement } from "../store.ts";
+import { p, sql } from "../store/sql.ts";
+import { statement } from "../store/statement.ts";
+import type { Statement } from "../store/store.ts";
 import { MERGED } from "./merge.ts";
 import { PACE } from "./plan.ts";
 import type { ClaimedDelivery } from "./queue.ts";

@@ -5,9 +5,9 @@ import { laneOf, mayChangeDevice } from "../devices.ts";
 import { ofLiveKey } from "../keys.ts";
 import { atRevision, type RowRevision } from "../outbox.ts";
 import { live_activities } from "../schema.ts";
-import { p, type Sql, sql } from "../sql.ts";
-import { statement } from "../statement.ts";
-import type { Statement } from "../store.ts";
+import { p, type Sql, sql } from "../store/sql.ts";
+import { statement } from "../store/statement.ts";
+import type { Statement } from "../store/store.ts";
 import { type LanesByKind, PACE } from "./plan.ts";
 import { joinActivityTarget } from "./targets.ts";
 

@@ -4,8 +4,8 @@ import type { Task } from "../../src/model/task.ts";
 import { mayChangeDevice } from "../devices.ts";
 import { ofLiveKey } from "../keys.ts";
 import { live_activities } from "../schema.ts";
-import { p, sql } from "../sql.ts";
-import { rowOf, statement } from "../statement.ts";
+import { p, sql } from "../store/sql.ts";
+import { rowOf, statement } from "../store/statement.ts";
 
 const ownDevice = sql`exists (select 1 from devices where account_id = ${p("account_id")} and id = ${p("device_id")})`;
 const ownTask = sql`id = ${p("task_id")} and account_id = ${p("account_id")} and ${ofLiveKey("tasks")}`;

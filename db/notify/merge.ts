@@ -1,7 +1,7 @@
 /** Merges a later change into the delivery that waits for the same recipient, kind and subject (§14.4). */
 
 import { NOTIFICATION_LIMITS } from "../../src/notification-limits.ts";
-import { type Sql, sql } from "../sql.ts";
+import { type Sql, sql } from "../store/sql.ts";
 
 const union = <P>(lists: readonly Sql<P>[]) =>
   sql.join(

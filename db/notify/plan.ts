@@ -3,9 +3,9 @@
 import { type NotificationKind, PURPOSES } from "../../src/model/notification.ts";
 import { NOTIFICATION_LIMITS as LIMITS } from "../../src/notification-limits.ts";
 import { atRevision, type RowRevision } from "../outbox.ts";
-import { p, type Sql, sql } from "../sql.ts";
-import { statement } from "../statement.ts";
-import type { Statement } from "../store.ts";
+import { p, type Sql, sql } from "../store/sql.ts";
+import { statement } from "../store/statement.ts";
+import type { Statement } from "../store/store.ts";
 import { MERGED } from "./merge.ts";
 import { deliveries } from "./schema.ts";
 import { hasTargetFor, joinActivityTarget, targetsFor } from "./targets.ts";

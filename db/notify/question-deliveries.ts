@@ -8,8 +8,8 @@ import { LIMITS } from "../../src/limits.ts";
 import type { Furthest } from "../../src/model/delivery.ts";
 import { labelOfDevice, laneOf, mayChangeDevice } from "../devices.ts";
 import { ofLiveKey } from "../keys.ts";
-import { p, type Sql, sql } from "../sql.ts";
-import { qb, rowOf, rowsOf, select, statement } from "../statement.ts";
+import { p, type Sql, sql } from "../store/sql.ts";
+import { qb, rowOf, rowsOf, select, statement } from "../store/statement.ts";
 import { PAGE, questionDeliveries } from "./schema.ts";
 
 const text = (value: string) => sql.raw(`'${value}'`);

@@ -22,8 +22,8 @@
 import { and, eq, getTableColumns, type SQL } from "drizzle-orm";
 import { questionColumns } from "../questions.ts";
 import { accounts, keys, live_activities, questions, tasks } from "../schema.ts";
-import { p, type Sql, sql } from "../sql.ts";
-import { type Query, qb, rowOf, rowsOf, select, statement } from "../statement.ts";
+import { p, type Sql, sql } from "../store/sql.ts";
+import { type Query, qb, rowOf, rowsOf, select, statement } from "../store/statement.ts";
 import { taskColumns } from "../tasks.ts";
 import { channels, deliveries, deliveryTargets, questionDeliveries } from "./schema.ts";
 import { targetOf } from "./targets.ts";

@@ -2,9 +2,9 @@
 
 import { getTableColumns } from "drizzle-orm";
 import type { DeliveryRecord } from "../../src/model/notification.ts";
-import { p, sql } from "../sql.ts";
-import { insertWhere, type Query, qb, rowsOf, select, statement } from "../statement.ts";
-import { IN_BACKGROUND, type Store } from "../store.ts";
+import { p, sql } from "../store/sql.ts";
+import { insertWhere, type Query, qb, rowsOf, select, statement } from "../store/statement.ts";
+import { IN_BACKGROUND, type Store } from "../store/store.ts";
 import { deliveries, deliveryRecords } from "./schema.ts";
 
 const at = <Name extends string>(name: Name) => p(name, deliveries.due_at);

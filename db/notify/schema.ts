@@ -30,7 +30,7 @@ import {
 } from "../../src/model/notification.ts";
 import { TaskPriority } from "../../src/model/task.ts";
 import { oneOf, strings, timestamp } from "../schema.ts";
-import { sql } from "../sql.ts";
+import { sql } from "../store/sql.ts";
 
 /** A version 4 UUID made in SQL, since one statement makes the rows of many devices. */
 export const UUID = sql`(lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-a' || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6))))`;

@@ -1,8 +1,8 @@
 /** Ends one attempt of a delivery that a worker leased. queue.ts has the states of a row. */
 
 import { NOTIFICATION_LIMITS } from "../../src/notification-limits.ts";
-import { p, type Sql, sql } from "../sql.ts";
-import { statement } from "../statement.ts";
+import { p, type Sql, sql } from "../store/sql.ts";
+import { statement } from "../store/statement.ts";
 import { isNews, united } from "./merge.ts";
 import { PACE } from "./plan.ts";
 import { deliveries, UUID } from "./schema.ts";

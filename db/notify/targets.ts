@@ -1,8 +1,8 @@
 /** Targets in SQL: where a delivery goes, and the removal of an address that a service does not know. */
 
 import { NOTIFICATION_KINDS, PURPOSES, type Purpose } from "../../src/model/notification.ts";
-import { p, type Sql, sql } from "../sql.ts";
-import { statement } from "../statement.ts";
+import { p, type Sql, sql } from "../store/sql.ts";
+import { statement } from "../store/statement.ts";
 import { deliveryTargets } from "./schema.ts";
 
 const purposeOf = (kind: Sql) => {

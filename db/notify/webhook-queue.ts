@@ -17,9 +17,9 @@
 
 import { getTableColumns } from "drizzle-orm";
 import { WEBHOOK_LIMITS } from "../../src/notification-limits.ts";
-import { p, type Sql, sql } from "../sql.ts";
-import { insertWhere, isKnown, qb, rowOf, rowsOf, select, statement } from "../statement.ts";
-import { IN_BACKGROUND, type Store } from "../store.ts";
+import { p, type Sql, sql } from "../store/sql.ts";
+import { insertWhere, isKnown, qb, rowOf, rowsOf, select, statement } from "../store/statement.ts";
+import { IN_BACKGROUND, type Store } from "../store/store.ts";
 import { DUE_TIMES } from "./queue.ts";
 import { channels, TEST_TYPES, webhookMessages } from "./schema.ts";
 

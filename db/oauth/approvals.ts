@@ -1,9 +1,9 @@
 /** Queries on approvals by another device (§18.6). */
 
 import { LIMITS } from "../../src/limits.ts";
-import { p, sql } from "../sql.ts";
-import { insertWhere, qb, select, statement, updateSet } from "../statement.ts";
-import { IN_BACKGROUND, type Store } from "../store.ts";
+import { p, sql } from "../store/sql.ts";
+import { insertWhere, qb, select, statement, updateSet } from "../store/statement.ts";
+import { IN_BACKGROUND, type Store } from "../store/store.ts";
 import { approvals } from "./schema.ts";
 
 const isOpen = sql`expires_at > ${p("created_at", approvals.created_at)}`;

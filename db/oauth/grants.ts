@@ -5,9 +5,9 @@ import { LIMITS } from "../../src/limits.ts";
 import { credentials } from "../credentials-schema.ts";
 import { hasRoomForKey } from "../keys.ts";
 import { atRevision } from "../outbox.ts";
-import { p, sql } from "../sql.ts";
-import { insertWhere, qb, select, statement, updateSet } from "../statement.ts";
-import { IN_BACKGROUND, type Store } from "../store.ts";
+import { p, sql } from "../store/sql.ts";
+import { insertWhere, qb, select, statement, updateSet } from "../store/statement.ts";
+import { IN_BACKGROUND, type Store } from "../store/store.ts";
 import { grants } from "./schema.ts";
 
 const atGrant = () => atRevision("grants");

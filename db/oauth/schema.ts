@@ -2,7 +2,7 @@
 
 import { index, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import { oneOf, timestamp } from "../schema.ts";
-import { sql } from "../sql.ts";
+import { sql } from "../store/sql.ts";
 
 /**
  * A person's permission for a client to use a key. The approval inserts the row, which has the authorization code until

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { BunPlugin } from "bun";
-import { readMigrations } from "../../db/migration-files.ts";
+import { readMigrations } from "../../db/store/migration-files.ts";
 import type { Asset } from "../../src/http/pages/asset.ts";
 import type { Bundle } from "../../src/http/pages/bundle.ts";
 import { readAdmin, readSources } from "../../src/http/pages/sources.ts";
@@ -58,7 +58,7 @@ export const readAdmin = async () => admin;`;
       `${docs.join("")}export const packaged = (file) => Bun.file(file === "swagger-ui.css" ? file0 : file1);`,
     ],
     [
-      "db/migration-files.ts",
+      "db/store/migration-files.ts",
       `const migrations = ${JSON.stringify(readMigrations())};\nexport const readMigrations = () => migrations;`,
     ],
   ];

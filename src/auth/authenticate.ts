@@ -1,7 +1,7 @@
 /** From a bearer token to a caller. Each request reads the store, so a deletion takes effect at once. */
 
 import { credentialOwner, endedToken } from "../../db/credentials.ts";
-import type { Store } from "../../db/store.ts";
+import type { Store } from "../../db/store/store.ts";
 import type { Clock } from "../clock.ts";
 import { fail } from "../errors.ts";
 import { digest } from "../ids.ts";

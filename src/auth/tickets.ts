@@ -1,7 +1,7 @@
 /** Tickets: credentials in notifications, each for one question and one channel (§19.7). */
 
 import { ticketFacts } from "../../db/credentials.ts";
-import type { Store } from "../../db/store.ts";
+import type { Store } from "../../db/store/store.ts";
 import type { Clock } from "../clock.ts";
 import { digest } from "../ids.ts";
 import { LIMITS } from "../limits.ts";

@@ -3,7 +3,7 @@
  * reports a difference (§11.5.3). What cannot be undone goes by the earliest of the clocks.
  */
 
-import type { createSharedTime } from "../../db/store-time.ts";
+import type { createSharedTime } from "../../db/store/store-time.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 

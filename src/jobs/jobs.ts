@@ -12,7 +12,7 @@ import { pruneGrants } from "../../db/oauth/grants.ts";
 import { forgetOpenPages } from "../../db/open-pages.ts";
 import { prunePairings } from "../../db/pairings.ts";
 import { createQuestionPruner, createRequestLogPruner } from "../../db/retention.ts";
-import type { Store } from "../../db/store.ts";
+import type { Store } from "../../db/store/store.ts";
 import type { Clock } from "../clock.ts";
 import { LIMITS, RATES } from "../limits.ts";
 import { NOTIFICATION_LIMITS } from "../notification-limits.ts";

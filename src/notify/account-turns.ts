@@ -1,7 +1,7 @@
 /** The share of each account in the requests of one lane, and turns of accounts where much is due (§14.4.1). */
 
 import { waitingAccounts } from "../../db/notify/queue.ts";
-import type { Store } from "../../db/store.ts";
+import type { Store } from "../../db/store/store.ts";
 import type { Clock } from "../clock.ts";
 import { addTo, once, type Release } from "./under-way.ts";
 

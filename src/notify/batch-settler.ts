@@ -1,7 +1,7 @@
 /** Settles many accepted deliveries in one batch. */
 
 import { type AcceptedDelivery, settleAccepted } from "../../db/notify/accepted.ts";
-import type { Statement } from "../../db/store.ts";
+import type { Statement } from "../../db/store/store.ts";
 import { ServiceError } from "../errors.ts";
 
 interface Accepted {

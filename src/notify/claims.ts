@@ -12,7 +12,7 @@ import {
   pendingCounts,
   stampActivities,
 } from "../../db/notify/queue.ts";
-import { IN_BACKGROUND, type Store } from "../../db/store.ts";
+import { IN_BACKGROUND, type Store } from "../../db/store/store.ts";
 import type { Clock } from "../clock.ts";
 import type { Ids } from "../ids.ts";
 import type { NotificationKind } from "../model/notification.ts";

@@ -3,7 +3,7 @@
  * so what is due much later is due now (§11.5.3).
  */
 
-import { IN_BACKGROUND, type Statement, type Store } from "../../db/store.ts";
+import { IN_BACKGROUND, type Statement, type Store } from "../../db/store/store.ts";
 import type { Clock } from "../clock.ts";
 
 /** Seconds between two looks. */

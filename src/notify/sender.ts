@@ -1,6 +1,6 @@
 /** Sends notifications: a delivery worker for each lane of each channel that is configured. */
 
-import type { Store } from "../../db/store.ts";
+import type { Store } from "../../db/store/store.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Ids } from "../ids.ts";

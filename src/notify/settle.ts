@@ -13,7 +13,7 @@ import {
   retryWithTarget,
 } from "../../db/notify/settling.ts";
 import { forgetTarget } from "../../db/notify/targets.ts";
-import type { Statement } from "../../db/store.ts";
+import type { Statement } from "../../db/store/store.ts";
 import { type DeliveryRecord, PURPOSES } from "../model/notification.ts";
 import type { Verdict } from "./channel.ts";
 import { describeDelivery, leftBy } from "./prepare.ts";

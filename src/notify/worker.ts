@@ -4,7 +4,7 @@
  */
 
 import type { ClaimedDelivery } from "../../db/notify/queue.ts";
-import { IN_BACKGROUND, type Statement, type Store } from "../../db/store.ts";
+import { IN_BACKGROUND, type Statement, type Store } from "../../db/store/store.ts";
 import type { Clock } from "../clock.ts";
 import type { Ids } from "../ids.ts";
 import { describeError, type Log } from "../log.ts";

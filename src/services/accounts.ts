@@ -19,17 +19,17 @@ import { replaceDigest } from "../../db/credentials.ts";
 import { deleteKeysOfAccount } from "../../db/keys.ts";
 import { forgetClaim } from "../../db/pairings.ts";
 import { isTokenTaken, labelFirstSession } from "../../db/sessions.ts";
-import type { Statement } from "../../db/store.ts";
+import type { Statement } from "../../db/store/store.ts";
 import { fail, failFields } from "../errors.ts";
 import { digest } from "../ids.ts";
 import { RATES } from "../limits.ts";
 import type { Account, AccountPatch } from "../model/account.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import type { Attestations } from "./attestations.ts";
-import { eventOf } from "./commit.ts";
-import { CLOCKS_DIFFER, type ServiceDeps } from "./deps.ts";
+import { eventOf } from "./shared/commit.ts";
+import { CLOCKS_DIFFER, type ServiceDeps } from "./shared/deps.ts";
+import { failInTrial, trialSince } from "./shared/trial.ts";
 import type { StartCode } from "./start-code.ts";
-import { failInTrial, trialSince } from "./trial.ts";
 
 export type Accounts = ReturnType<typeof createAccounts>;
 

@@ -1,7 +1,7 @@
 /** Figures for the operator: of the store, and of this process (§4.3). */
 
 import { accountFigures } from "../../db/statistics.ts";
-import type { Store } from "../../db/store.ts";
+import type { Store } from "../../db/store/store.ts";
 import type {
   AccountList,
   AccountPage,

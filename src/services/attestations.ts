@@ -6,7 +6,7 @@ import { fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { readAttempt } from "../model/attestation.ts";
-import type { ServiceDeps } from "./deps.ts";
+import type { ServiceDeps } from "./shared/deps.ts";
 
 export type Attestations = ReturnType<typeof createAttestations>;
 

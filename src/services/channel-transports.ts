@@ -10,7 +10,7 @@ import {
 import type { ChannelSecret } from "../../db/notify/schema.ts";
 import { forgetTarget } from "../../db/notify/targets.ts";
 import { insertTestMessage } from "../../db/notify/webhook-queue.ts";
-import type { Statement } from "../../db/store.ts";
+import type { Statement } from "../../db/store/store.ts";
 import type { Clock } from "../clock.ts";
 import { type FieldReasons, failFields } from "../errors.ts";
 import type { Ids } from "../ids.ts";

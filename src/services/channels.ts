@@ -11,7 +11,7 @@ import {
   leaveEndpoint,
   updateChannel,
 } from "../../db/channels.ts";
-import type { Statement } from "../../db/store.ts";
+import type { Statement } from "../../db/store/store.ts";
 import type { Config } from "../config.ts";
 import { fail, failFields, failNotFound } from "../errors.ts";
 import { digest } from "../ids.ts";
@@ -28,9 +28,9 @@ import {
   type LaneTransportDeps,
   type WebhookTransportDeps,
 } from "./channel-transports.ts";
-import { untilDecided } from "./commit.ts";
-import { readOwn, type ServiceDeps } from "./deps.ts";
-import { type AdmitAddressUse, createUseLimit } from "./use-limits.ts";
+import { untilDecided } from "./shared/commit.ts";
+import { readOwn, type ServiceDeps } from "./shared/deps.ts";
+import { type AdmitAddressUse, createUseLimit } from "./shared/use-limits.ts";
 
 export type Channels = ReturnType<typeof createChannels>;
 

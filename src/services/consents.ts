@@ -26,11 +26,11 @@ import {
 import type { Client } from "../oauth/clients.ts";
 import { leadsTo, matchesRedirect } from "../oauth/redirects.ts";
 import { type AuthorizationRequest, redirectTo, type SealedRequests } from "../oauth/requests.ts";
-import { eventOf, untilDecided } from "./commit.ts";
-import type { ServiceDeps } from "./deps.ts";
 import type { Grants } from "./grants.ts";
 import { type Keys, toKey } from "./keys.ts";
-import type { AdmitAddressUse } from "./use-limits.ts";
+import { eventOf, untilDecided } from "./shared/commit.ts";
+import type { ServiceDeps } from "./shared/deps.ts";
+import type { AdmitAddressUse } from "./shared/use-limits.ts";
 
 /** The key that a client may use: an existing one, or a new one, labelled with the client's name by default. */
 interface KeyChoice {

@@ -11,13 +11,13 @@ import {
 } from "../../db/notify/question-deliveries.ts";
 import { PAGE } from "../../db/notify/schema.ts";
 import { questionById } from "../../db/questions.ts";
-import type { StoreClock } from "../../db/store-time.ts";
+import type { StoreClock } from "../../db/store/store-time.ts";
 import { failFields, failNotFound } from "../errors.ts";
 import type { AccountCaller, Caller } from "../model/caller.ts";
 import { type Delivery, type Reach, type ReceiptEvent, reachOf } from "../model/delivery.ts";
 import type { Question } from "../model/question.ts";
-import { readOwn, type ServiceDeps } from "./deps.ts";
-import { failInTrial, trialSince } from "./trial.ts";
+import { readOwn, type ServiceDeps } from "./shared/deps.ts";
+import { failInTrial, trialSince } from "./shared/trial.ts";
 
 /** Seconds that a tool's result waits for the deliveries of its question. */
 const REACH_SECONDS = 1;

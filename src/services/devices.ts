@@ -17,8 +17,8 @@ import { pastTrialNow } from "../../db/sessions.ts";
 import { fail, failNotFound } from "../errors.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import { type Device, type DeviceInput, toDevice, withoutTokens } from "../model/device.ts";
-import type { ServiceDeps } from "./deps.ts";
-import { failInTrial, trialSince } from "./trial.ts";
+import type { ServiceDeps } from "./shared/deps.ts";
+import { failInTrial, trialSince } from "./shared/trial.ts";
 
 export type Devices = ReturnType<typeof createDevices>;
 

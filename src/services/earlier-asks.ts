@@ -13,7 +13,7 @@ import {
 import { ClientGone, fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { isSameAsk, type Question } from "../model/question.ts";
-import type { ServiceDeps } from "./deps.ts";
+import type { ServiceDeps } from "./shared/deps.ts";
 
 /** Reads for a `request_id` after a write that created nothing, before the `request_id` counts as new. */
 const LOOKS = 10;

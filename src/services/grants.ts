@@ -21,7 +21,7 @@ import {
   tokenByDigest,
   trimGrants,
 } from "../../db/oauth/grants.ts";
-import type { Statement } from "../../db/store.ts";
+import type { Statement } from "../../db/store/store.ts";
 import { fail, failNotFound } from "../errors.ts";
 import { digest } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
@@ -37,9 +37,9 @@ import {
   isVerifierOf,
   newCode,
 } from "../oauth/requests.ts";
-import { eventOf, untilDecided } from "./commit.ts";
-import type { ServiceDeps } from "./deps.ts";
 import type { Keys } from "./keys.ts";
+import { eventOf, untilDecided } from "./shared/commit.ts";
+import type { ServiceDeps } from "./shared/deps.ts";
 
 /** A token response (RFC 6749, 5.1). */
 export interface Tokens {

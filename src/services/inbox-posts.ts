@@ -1,11 +1,11 @@
 /** Inbox items for the webhook of their key (§5.9.5). */
 
 import { type ItemRow, itemById, markOneRead, taskOf } from "../../db/inbox.ts";
-import type { Statement } from "../../db/store.ts";
+import type { Statement } from "../../db/store/store.ts";
 import { ServiceError } from "../errors.ts";
 import type { ItemPosts } from "../notify/webhooks/worker.ts";
-import type { ServiceDeps } from "./deps.ts";
 import { tasksOf, toItem } from "./inbox.ts";
+import type { ServiceDeps } from "./shared/deps.ts";
 import type { Tasks } from "./tasks.ts";
 
 type InboxPostsDeps = Pick<ServiceDeps, "store" | "commit" | "clock" | "ids"> & {

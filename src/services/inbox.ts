@@ -15,7 +15,7 @@ import {
   taskOf,
   unreadItems,
 } from "../../db/inbox.ts";
-import type { Statement } from "../../db/store.ts";
+import type { Statement } from "../../db/store/store.ts";
 import type { TaskRow } from "../../db/tasks.ts";
 import { fail, failNotFound } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
@@ -25,11 +25,11 @@ import type { IdempotentRequest } from "../model/idempotency.ts";
 import type { Agent, Item, MessageInput } from "../model/item.ts";
 import { questionUnits } from "../model/question.ts";
 import { storedTask, type Task, taskUnits } from "../model/task.ts";
-import { untilDecided } from "./commit.ts";
-import type { ServiceDeps } from "./deps.ts";
-import { createIdempotency } from "./idempotency.ts";
 import type { Keys } from "./keys.ts";
-import { endPage, type PageQuery, readCursor, writeCursor } from "./list-page.ts";
+import { untilDecided } from "./shared/commit.ts";
+import type { ServiceDeps } from "./shared/deps.ts";
+import { createIdempotency } from "./shared/idempotency.ts";
+import { endPage, type PageQuery, readCursor, writeCursor } from "./shared/list-page.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** Items read at once: each may be 60 KiB, and a list page is bounded by bytes. */

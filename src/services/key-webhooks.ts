@@ -10,7 +10,7 @@ import {
 } from "../../db/key-webhooks.ts";
 import type { KeyRow } from "../../db/keys.ts";
 import { insertTestMessage } from "../../db/notify/webhook-queue.ts";
-import type { Statement } from "../../db/store.ts";
+import type { Statement } from "../../db/store/store.ts";
 import { fail, failFields, failNotFound } from "../errors.ts";
 import { RATES } from "../limits.ts";
 import type { Caller } from "../model/caller.ts";
@@ -19,10 +19,10 @@ import { WEBHOOK_LIMITS } from "../notification-limits.ts";
 import type { AddressCheck } from "../notify/webhooks/address.ts";
 import type { WebhookWorker } from "../notify/webhooks/worker.ts";
 import { hintOf } from "./channels.ts";
-import { untilDecided } from "./commit.ts";
-import type { ServiceDeps } from "./deps.ts";
 import { type Keys, toKey } from "./keys.ts";
-import { type AdmitAddressUse, createUseLimit } from "./use-limits.ts";
+import { untilDecided } from "./shared/commit.ts";
+import type { ServiceDeps } from "./shared/deps.ts";
+import { type AdmitAddressUse, createUseLimit } from "./shared/use-limits.ts";
 
 export type KeyWebhooks = ReturnType<typeof createKeyWebhooks>;
 

@@ -19,8 +19,8 @@ import { LIMITS } from "../limits.ts";
 import type { AccountCaller, Caller, KeyCaller } from "../model/caller.ts";
 import { type ClientInfo, isSameClient } from "../model/client.ts";
 import type { Key, KeyWebhook } from "../model/key.ts";
-import { type Change, eventOf, untilDecided } from "./commit.ts";
-import { readOwn, type ServiceDeps } from "./deps.ts";
+import { type Change, eventOf, untilDecided } from "./shared/commit.ts";
+import { readOwn, type ServiceDeps } from "./shared/deps.ts";
 
 export type Keys = ReturnType<typeof createKeys>;
 

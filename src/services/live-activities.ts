@@ -9,9 +9,9 @@ import {
 import { fail, failNotFound } from "../errors.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import type { LiveActivityInput, LiveActivityName } from "../model/device.ts";
-import { untilDecided } from "./commit.ts";
-import type { ServiceDeps } from "./deps.ts";
-import { failInTrial, trialSince } from "./trial.ts";
+import { untilDecided } from "./shared/commit.ts";
+import type { ServiceDeps } from "./shared/deps.ts";
+import { failInTrial, trialSince } from "./shared/trial.ts";
 
 export type LiveActivities = ReturnType<typeof createLiveActivities>;
 

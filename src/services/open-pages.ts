@@ -11,8 +11,8 @@ import {
   removeOpenPages,
   renewPageLease,
 } from "../../db/open-pages.ts";
-import type { Statement, Store } from "../../db/store.ts";
-import type { StoreClock } from "../../db/store-time.ts";
+import type { Statement, Store } from "../../db/store/store.ts";
+import type { StoreClock } from "../../db/store/store-time.ts";
 import type { Cancel, Clock } from "../clock.ts";
 import type { Ids } from "../ids.ts";
 import { describeError, type Log } from "../log.ts";

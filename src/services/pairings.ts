@@ -15,7 +15,7 @@ import {
   sessionById,
   sessionsOfAccount,
 } from "../../db/sessions.ts";
-import type { Statement } from "../../db/store.ts";
+import type { Statement } from "../../db/store/store.ts";
 import { fail, failFields, failNotFound } from "../errors.ts";
 import { digest } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
@@ -32,10 +32,10 @@ import {
 } from "../model/pairing.ts";
 import { UNNAMED } from "../model/session.ts";
 import { toAccount } from "./accounts.ts";
-import { eventOf, untilDecided } from "./commit.ts";
-import { CLOCKS_DIFFER, type ServiceDeps } from "./deps.ts";
 import { toSession } from "./sessions.ts";
-import { failInTrial, isInTrial, trialSince } from "./trial.ts";
+import { eventOf, untilDecided } from "./shared/commit.ts";
+import { CLOCKS_DIFFER, type ServiceDeps } from "./shared/deps.ts";
+import { failInTrial, isInTrial, trialSince } from "./shared/trial.ts";
 
 interface ClaimInput {
   readonly code: string;

@@ -22,9 +22,9 @@ import type { McpSession } from "../model/mcp-session.ts";
 import { DENY, type Question, type QuestionAction } from "../model/question.ts";
 import type { PermissionContent } from "../permission/content.ts";
 import type { PermissionCall, PermissionRequest } from "../permission/request.ts";
-import { untilDecided } from "./commit.ts";
-import type { ServiceDeps } from "./deps.ts";
-import { createQuestionRows } from "./question-rows.ts";
+import { untilDecided } from "./shared/commit.ts";
+import type { ServiceDeps } from "./shared/deps.ts";
+import { createQuestionRows } from "./shared/question-rows.ts";
 
 export type Permissions = ReturnType<typeof createPermissions>;
 

@@ -25,13 +25,13 @@ import {
   questionUnits,
 } from "../model/question.ts";
 import { answersByTicket } from "../notify/compose.ts";
-import { untilDecided } from "./commit.ts";
-import { readOwn, type ServiceDeps } from "./deps.ts";
 import { createEarlierAsks } from "./earlier-asks.ts";
-import { createIdempotency } from "./idempotency.ts";
 import type { Keys } from "./keys.ts";
-import { endPage, type PageQuery, readCursor, readPage, writeCursor } from "./list-page.ts";
-import { createQuestionRows, type QuestionRevision } from "./question-rows.ts";
+import { untilDecided } from "./shared/commit.ts";
+import { readOwn, type ServiceDeps } from "./shared/deps.ts";
+import { createIdempotency } from "./shared/idempotency.ts";
+import { endPage, type PageQuery, readCursor, readPage, writeCursor } from "./shared/list-page.ts";
+import { createQuestionRows, type QuestionRevision } from "./shared/question-rows.ts";
 
 export type Questions = ReturnType<typeof createQuestions>;
 

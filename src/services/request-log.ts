@@ -1,7 +1,7 @@
 /** The request log: the recent requests of each key, written after their responses, many at once (§15). */
 
 import { insertLogBlocks, type LogBlock, logOfKey, trimLogs } from "../../db/request-log.ts";
-import type { Store } from "../../db/store.ts";
+import type { Store } from "../../db/store/store.ts";
 import type { Cancel, Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 import type { Ids } from "../ids.ts";
@@ -15,9 +15,9 @@ import {
   packEntry,
   unpackEntry,
 } from "../model/request-log.ts";
-import type { ServiceDeps } from "./deps.ts";
 import type { Keys } from "./keys.ts";
-import { endPage, type PageQuery, readCursor, writeCursor } from "./list-page.ts";
+import type { ServiceDeps } from "./shared/deps.ts";
+import { endPage, type PageQuery, readCursor, writeCursor } from "./shared/list-page.ts";
 
 export type RequestLog = ReturnType<typeof createRequestLog>;
 

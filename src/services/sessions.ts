@@ -9,14 +9,14 @@ import {
   sessionById,
   sessionsOfAccount,
 } from "../../db/sessions.ts";
-import type { Statement } from "../../db/store.ts";
+import type { Statement } from "../../db/store/store.ts";
 import { fail, failNotFound } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import { type Session, UNNAMED } from "../model/session.ts";
-import { eventOf, untilDecided } from "./commit.ts";
-import { readOwn, type ServiceDeps } from "./deps.ts";
-import { failInTrial, isInTrial, trialSince } from "./trial.ts";
+import { eventOf, untilDecided } from "./shared/commit.ts";
+import { readOwn, type ServiceDeps } from "./shared/deps.ts";
+import { failInTrial, isInTrial, trialSince } from "./shared/trial.ts";
 
 export type Sessions = ReturnType<typeof createSessions>;
 

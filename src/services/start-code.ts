@@ -2,7 +2,7 @@
 
 import { timingSafeEqual } from "node:crypto";
 import { hadAccounts } from "../../db/accounts.ts";
-import type { Store } from "../../db/store.ts";
+import type { Store } from "../../db/store/store.ts";
 import type { Signer } from "../signer.ts";
 
 /** Characters of base64url: 132 bits. */

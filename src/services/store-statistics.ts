@@ -4,13 +4,13 @@ import { furthestByLane } from "../../db/notify/question-deliveries.ts";
 import { newestRecords, queuedDeliveries } from "../../db/notify/records.ts";
 import { queuedMessages } from "../../db/notify/webhook-queue.ts";
 import { countRows, eventFigures, storeBytes } from "../../db/statistics.ts";
-import type { Store } from "../../db/store.ts";
+import type { Store } from "../../db/store/store.ts";
 import type { Clock } from "../clock.ts";
 import type { Counts } from "../model/admin.ts";
 import { Furthest } from "../model/delivery.ts";
 import type { LaneHealth } from "../model/notification.ts";
 import type { StoreGauges } from "../observability/time-series.ts";
-import type { ServiceDeps } from "./deps.ts";
+import type { ServiceDeps } from "./shared/deps.ts";
 
 interface DeliveryFiguresDeps extends Pick<ServiceDeps, "store"> {
   /** The health of every lane, with that of webhooks. */

@@ -1,15 +1,15 @@
 /** What the change or deletion of a task writes in one batch: row, events, inbox items and notifications. */
 
 import { finishWithTask } from "../../db/questions.ts";
-import type { Statement } from "../../db/store.ts";
+import type { Statement } from "../../db/store/store.ts";
 import { claimTaskDeletion, deleteClaimedTask, type TaskRow, updateTask } from "../../db/tasks.ts";
 import { isOverdue, type Question } from "../model/question.ts";
 import type { Task } from "../model/task.ts";
 import type { TaskChange } from "../notify/plan.ts";
-import { eventOf } from "./commit.ts";
-import type { ServiceDeps } from "./deps.ts";
-import type { createInboxWriter } from "./inbox-writer.ts";
-import type { Decision } from "./row-chain.ts";
+import { eventOf } from "./shared/commit.ts";
+import type { ServiceDeps } from "./shared/deps.ts";
+import type { createInboxWriter } from "./shared/inbox-writer.ts";
+import type { Decision } from "./shared/row-chain.ts";
 
 /** Who made a change decides who is told about it. */
 type Cause = Pick<TaskChange, "changes" | "by">;

@@ -1,6 +1,6 @@
 /** The list of tasks, in list pages bounded by number and by bytes (§5.5.2). */
 
-import type { Store } from "../../db/store.ts";
+import type { Store } from "../../db/store/store.ts";
 import {
   type TaskFilter,
   type TaskPageRow,
@@ -13,7 +13,7 @@ import { LIMITS } from "../limits.ts";
 import { type Caller, callerId } from "../model/caller.ts";
 import { TASK_STATUSES, type Task, taskUnits } from "../model/task.ts";
 import type { Keys } from "./keys.ts";
-import { endPage, type PageQuery, readCursor, readPage, writeCursor } from "./list-page.ts";
+import { endPage, type PageQuery, readCursor, readPage, writeCursor } from "./shared/list-page.ts";
 
 /** Bytes up to which a long text is always read with its row; longer texts are read once the list page is known. */
 const INLINE_TEXT_MIN = 2 * 1024;

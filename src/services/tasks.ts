@@ -15,12 +15,12 @@ import {
   type TaskPatch,
 } from "../model/task.ts";
 import type { TaskChange } from "../notify/plan.ts";
-import { eventOf } from "./commit.ts";
-import { readOwn, type ServiceDeps } from "./deps.ts";
-import { createIdempotency } from "./idempotency.ts";
-import { createInboxWriter } from "./inbox-writer.ts";
 import type { Keys } from "./keys.ts";
-import { createRowChain, type RowChange } from "./row-chain.ts";
+import { eventOf } from "./shared/commit.ts";
+import { readOwn, type ServiceDeps } from "./shared/deps.ts";
+import { createIdempotency } from "./shared/idempotency.ts";
+import { createInboxWriter } from "./shared/inbox-writer.ts";
+import { createRowChain, type RowChange } from "./shared/row-chain.ts";
 import { createTaskDecisions } from "./task-decisions.ts";
 import { createTaskList } from "./task-list.ts";
 

@@ -1,11 +1,11 @@
 /** What the admin is told: counts of the whole store, accounts page by page, and this process. */
 
 import { expect, test } from "bun:test";
-import { openStore } from "../../db/open.ts";
 import { accounts as accounts_table } from "../../db/schema.ts";
-import { sql } from "../../db/sql.ts";
-import { insertWhere, statement } from "../../db/statement.ts";
 import { countRows } from "../../db/statistics.ts";
+import { openStore } from "../../db/store/open.ts";
+import { sql } from "../../db/store/sql.ts";
+import { insertWhere, statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { ADMIN, adminClient } from "../support/admin.ts";
 import { startTestApp } from "../support/app.ts";

@@ -2,9 +2,9 @@
 
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import { openStore } from "../../db/open.ts";
-import { sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
+import { openStore } from "../../db/store/open.ts";
+import { sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { startTestApp } from "../support/app.ts";
 import { APP_ID, attestationOf, createAuthority } from "../support/attest.ts";

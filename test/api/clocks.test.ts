@@ -1,10 +1,10 @@
 /** A process whose clock is wrong takes nothing from the others (docs/interface.md 11.5). */
 
 import { afterAll, expect, test } from "bun:test";
-import { openStore } from "../../db/open.ts";
-import { sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
-import { storeTime } from "../../db/store-time.ts";
+import { openStore } from "../../db/store/open.ts";
+import { sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
+import { storeTime } from "../../db/store/store-time.ts";
 import { systemClock } from "../../src/clock.ts";
 import { RETENTION } from "../../src/jobs/event-pruner.ts";
 import { startTestApp } from "../support/app.ts";

@@ -2,9 +2,9 @@
 
 import { expect, test } from "bun:test";
 import { pruneEndedTokens } from "../../db/credentials.ts";
-import { openStore } from "../../db/open.ts";
-import { sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
+import { openStore } from "../../db/store/open.ts";
+import { sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { digest } from "../../src/ids.ts";
 import { LIMITS } from "../../src/limits.ts";

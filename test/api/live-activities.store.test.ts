@@ -1,9 +1,9 @@
 /** Live-activity registrations: one per task and device, while the task is in progress (§5.6). */
 
 import { afterAll, expect, test } from "bun:test";
-import { openStore } from "../../db/open.ts";
-import { sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
+import { openStore } from "../../db/store/open.ts";
+import { sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { startTestApp } from "../support/app.ts";
 import {

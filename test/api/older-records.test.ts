@@ -1,9 +1,9 @@
 /** Records that an older version stored (docs/interface.md 17.3). */
 
 import { expect, test } from "bun:test";
-import { openStore } from "../../db/open.ts";
-import { sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
+import { openStore } from "../../db/store/open.ts";
+import { sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { startTestApp } from "../support/app.ts";
 import { createPair, createTask } from "../support/client.ts";

@@ -1,10 +1,10 @@
 /** Which accounts have a page open, over processes, and questions that were written to one. */
 
 import { expect, test } from "bun:test";
-import { openStore } from "../../db/open.ts";
-import { sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
-import { createStoreClock } from "../../db/store-time.ts";
+import { openStore } from "../../db/store/open.ts";
+import { sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
+import { createStoreClock } from "../../db/store/store-time.ts";
 import { systemClock } from "../../src/clock.ts";
 import { fail } from "../../src/errors.ts";
 import { createIds } from "../../src/ids.ts";

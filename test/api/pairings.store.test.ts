@@ -1,10 +1,10 @@
 /** Pairing codes: who gets in by one, how often, and how long (docs/interface.md 5.14). */
 
 import { afterAll, expect, test } from "bun:test";
-import { openStore } from "../../db/open.ts";
 import { prunePairings } from "../../db/pairings.ts";
-import { sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
+import { openStore } from "../../db/store/open.ts";
+import { sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { digest } from "../../src/ids.ts";
 import { LIMITS } from "../../src/limits.ts";

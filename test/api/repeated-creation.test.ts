@@ -1,10 +1,10 @@
 /** `POST /v1/accounts` with a token that the client made (docs/interface.md §5.2.1(4)). */
 
 import { afterAll, expect, test } from "bun:test";
-import { openStore } from "../../db/open.ts";
-import { p, sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
-import { storeTime } from "../../db/store-time.ts";
+import { openStore } from "../../db/store/open.ts";
+import { p, sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
+import { storeTime } from "../../db/store/store-time.ts";
 import { createApp } from "../../src/app.ts";
 import { systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";

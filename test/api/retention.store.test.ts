@@ -1,10 +1,10 @@
 /** What is kept for how long (docs/interface.md 10.5, 3.2.4). */
 
 import { expect, test } from "bun:test";
-import { openStore } from "../../db/open.ts";
 import { createQuestionPruner } from "../../db/retention.ts";
-import { sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
+import { openStore } from "../../db/store/open.ts";
+import { sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, createPair, createTask } from "../support/client.ts";

@@ -1,8 +1,8 @@
 /** Tickets: what they open, and above all what they do not (docs/interface.md 19.7). */
 
 import { afterAll, expect, test } from "bun:test";
-import { openStore } from "../../db/open.ts";
 import { sharedSecret } from "../../db/secrets.ts";
+import { openStore } from "../../db/store/open.ts";
 import { createTicket } from "../../src/auth/tickets.ts";
 import { systemClock } from "../../src/clock.ts";
 import { LIMITS, RATES } from "../../src/limits.ts";

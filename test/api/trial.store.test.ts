@@ -1,7 +1,4 @@
-/**
- * The trial of a sign-in (docs/interface.md §4.1.6): what each route does in it, over all routes, and its early end by
- * another sign-in (§5.13.4).
- */
+/** The trial of a sign-in (§4.1.6): what each route does in it, and its early end by another sign-in (§5.13.4). */
 
 import { expect, test } from "bun:test";
 import type { Device } from "../../src/model/device.ts";

@@ -1,9 +1,9 @@
 /** Browsers as channels: the key, subscriptions, and what they belong to (docs/interface.md 19.2, 19.6). */
 
 import { expect, test } from "bun:test";
-import { openStore } from "../../db/open.ts";
-import { sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
+import { openStore } from "../../db/store/open.ts";
+import { sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import { settingsOf } from "../../src/notify/channels/web-push/channel.ts";

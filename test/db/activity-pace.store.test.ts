@@ -1,7 +1,7 @@
 /** How often the request log is written, and how much at once. */
 
 import { expect, test } from "bun:test";
-import { openStore } from "../../db/open.ts";
+import { openStore } from "../../db/store/open.ts";
 import { systemClock } from "../../src/clock.ts";
 import { createIds } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";

@@ -1,12 +1,12 @@
 /** The request log in the store: how much of it, for how long, and what a crash costs. */
 
 import { expect, test } from "bun:test";
-import { openStore } from "../../db/open.ts";
 import { logOfKey } from "../../db/request-log.ts";
 import { createRequestLogPruner } from "../../db/retention.ts";
-import { sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
-import type { Store } from "../../db/store.ts";
+import { openStore } from "../../db/store/open.ts";
+import { sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
+import type { Store } from "../../db/store/store.ts";
 import { systemClock } from "../../src/clock.ts";
 import { ServiceError } from "../../src/errors.ts";
 import { createIds } from "../../src/ids.ts";

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { openConnection } from "../../db/connection.ts";
+import { openConnection } from "../../db/store/connection.ts";
 import { tempFolder } from "../support/temp.ts";
 
 const ROWS = 64;

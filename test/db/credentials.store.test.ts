@@ -3,12 +3,12 @@
 import { afterAll, expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
 import { readMigrationFiles } from "drizzle-orm/migrator";
-import { openEmbedded } from "../../db/embedded.ts";
-import { openStore } from "../../db/open.ts";
-import { openServer } from "../../db/server.ts";
-import { sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
-import type { Store } from "../../db/store.ts";
+import { openEmbedded } from "../../db/store/embedded.ts";
+import { openStore } from "../../db/store/open.ts";
+import { openServer } from "../../db/store/server.ts";
+import { sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
+import type { Store } from "../../db/store/store.ts";
 import { systemClock } from "../../src/clock.ts";
 import { digest } from "../../src/ids.ts";
 import { startTestApp } from "../support/app.ts";

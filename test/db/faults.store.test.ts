@@ -16,8 +16,8 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { createFaultLog } from "../../db/faults.ts";
-import { isAway, unavailable } from "../../db/store.ts";
+import { createFaultLog } from "../../db/store/faults.ts";
+import { isAway, unavailable } from "../../db/store/store.ts";
 import { cannotOpen } from "../../src/config-files.ts";
 import { createLog } from "../../src/log.ts";
 import { client, createPair, createTask } from "../support/client.ts";

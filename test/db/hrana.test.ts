@@ -1,7 +1,7 @@
-/** Addresses of a libSQL server (db/hrana.ts). */
+/** Addresses of a libSQL server (db/store/hrana.ts). */
 
 import { expect, test } from "bun:test";
-import { endpointOf } from "../../db/hrana.ts";
+import { endpointOf } from "../../db/store/hrana.ts";
 
 test.each([
   ["http://127.0.0.1:8080", "http://127.0.0.1:8080"],

@@ -1,4 +1,4 @@
-/** Migrations: applied once each, whole, also by processes that start at once (db/migrate.ts). */
+/** Migrations: applied once each, whole, also by processes that start at once (db/store/migrate.ts). */
 
 import { expect, test } from "bun:test";
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
@@ -9,11 +9,11 @@ import { getTableConfig, SQLiteTable } from "drizzle-orm/sqlite-core";
 import * as credentialsSchema from "../../db/credentials-schema.ts";
 import * as notifySchema from "../../db/notify/schema.ts";
 import * as oauthSchema from "../../db/oauth/schema.ts";
-import { openStore } from "../../db/open.ts";
 import * as schema from "../../db/schema.ts";
-import { sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
-import type { Cell } from "../../db/store.ts";
+import { openStore } from "../../db/store/open.ts";
+import { sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
+import type { Cell } from "../../db/store/store.ts";
 import { systemClock } from "../../src/clock.ts";
 import { WEBHOOK_LIMITS } from "../../src/notification-limits.ts";
 import { client, createAgent, createPerson, createTask } from "../support/client.ts";

@@ -6,7 +6,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import Database from "libsql";
-import { openStore } from "../../db/open.ts";
+import { openStore } from "../../db/store/open.ts";
 import { systemClock } from "../../src/clock.ts";
 import { tempFolder } from "../support/temp.ts";
 

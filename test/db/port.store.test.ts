@@ -1,11 +1,11 @@
-/** The contract of the store port, the same for a file and for a libSQL server (db/store.ts). */
+/** The contract of the store port, the same for a file and for a libSQL server (db/store/store.ts). */
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { openStore } from "../../db/open.ts";
 import { events } from "../../db/schema.ts";
-import { p, sql } from "../../db/sql.ts";
-import { insertWhere, qb, select, statement } from "../../db/statement.ts";
-import type { Statement, Store } from "../../db/store.ts";
+import { openStore } from "../../db/store/open.ts";
+import { p, sql } from "../../db/store/sql.ts";
+import { insertWhere, qb, select, statement } from "../../db/store/statement.ts";
+import type { Statement, Store } from "../../db/store/store.ts";
 import { systemClock } from "../../src/clock.ts";
 import { createEmptyStore, STORE_KIND } from "../support/store.ts";
 

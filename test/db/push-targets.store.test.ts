@@ -1,9 +1,9 @@
 /** Targets equal the token columns and live activities that versions before 0.2.0 write. */
 
 import { expect, test } from "bun:test";
-import { openStore } from "../../db/open.ts";
-import { sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
+import { openStore } from "../../db/store/open.ts";
+import { sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { seeded } from "../support/random.ts";
 import { createTestStore } from "../support/store.ts";

@@ -1,9 +1,9 @@
-/** What a libSQL server runs for a group of batches (db/write-group.ts). */
+/** What a libSQL server runs for a group of batches (db/store/write-group.ts). */
 
 import { expect, test } from "bun:test";
-import { openServer } from "../../db/server.ts";
-import { p, sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
+import { openServer } from "../../db/store/server.ts";
+import { p, sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { startPipelineProxy } from "../support/pipeline-proxy.ts";
 import { startSqld } from "../support/sqld.ts";

@@ -1,14 +1,14 @@
-/** The store on a libSQL server: shared round trips, kept streams, and deadlines (db/server.ts). */
+/** The store on a libSQL server: shared round trips, kept streams, and deadlines (db/store/server.ts). */
 
 import { expect, test } from "bun:test";
-import { STREAM_IDLE } from "../../db/hrana.ts";
 import { createOutbox } from "../../db/outbox.ts";
-import { SERVER_STORE } from "../../db/read-queue.ts";
-import { openServer } from "../../db/server.ts";
-import { p, sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
-import type { Store } from "../../db/store.ts";
-import { STORE_SECONDS } from "../../db/store.ts";
+import { STREAM_IDLE } from "../../db/store/hrana.ts";
+import { SERVER_STORE } from "../../db/store/read-queue.ts";
+import { openServer } from "../../db/store/server.ts";
+import { p, sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
+import type { Store } from "../../db/store/store.ts";
+import { STORE_SECONDS } from "../../db/store/store.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import { createFeed } from "../../src/events/feed.ts";
 import { createTestClock } from "../support/clock.ts";

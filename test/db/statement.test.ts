@@ -1,9 +1,9 @@
-/** SQL statements know the names and types of their parameters, and their rows (db/statement.ts). */
+/** SQL statements know the names and types of their parameters, and their rows (db/store/statement.ts). */
 
 import { expect, test } from "bun:test";
 import { sql as drizzle } from "drizzle-orm";
 import { challenges, tasks } from "../../db/schema.ts";
-import { p, sql } from "../../db/sql.ts";
+import { p, sql } from "../../db/store/sql.ts";
 import {
   columnsBut,
   insertWhere,
@@ -12,8 +12,8 @@ import {
   select,
   statement,
   updateSet,
-} from "../../db/statement.ts";
-import type { Statement } from "../../db/store.ts";
+} from "../../db/store/statement.ts";
+import type { Statement } from "../../db/store/store.ts";
 import type { Task } from "../../src/model/task.ts";
 
 // Each `@ts-expect-error` fails `bun run check` when its line compiles.

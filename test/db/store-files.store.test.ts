@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { openConnection } from "../../db/connection.ts";
+import { openConnection } from "../../db/store/connection.ts";
 import { client, createPair, createTask } from "../support/client.ts";
 import { failToStart, type RelayProcess, startProcess } from "../support/process.ts";
 import { STORE_KIND } from "../support/store.ts";

@@ -8,8 +8,8 @@ import {
   unavailable,
   type WriteOptions,
   type WriteResult,
-} from "../../db/store.ts";
-import { createWriteQueue, QUEUED, QUEUED_SIZE } from "../../db/write-queue.ts";
+} from "../../db/store/store.ts";
+import { createWriteQueue, QUEUED, QUEUED_SIZE } from "../../db/store/write-queue.ts";
 import { createTestClock } from "../support/clock.ts";
 
 const write = (text: string): Statement => ({

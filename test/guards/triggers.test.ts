@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { SQLiteAsyncDialect } from "drizzle-orm/sqlite-core";
 import { labelOfDevice } from "../../db/devices.ts";
-import { sql } from "../../db/sql.ts";
+import { sql } from "../../db/store/sql.ts";
 import { PAGE, readTriggers, triggersPage } from "../../scripts/triggers.ts";
 import { WEBHOOK_LIMITS } from "../../src/notification-limits.ts";
 import { readText } from "../support/documents.ts";

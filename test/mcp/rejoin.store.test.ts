@@ -1,9 +1,9 @@
 /** A question whose client left is not asked twice: an identical ask joins it (§12.4.5). */
 
 import { expect, test } from "bun:test";
-import { openStore } from "../../db/open.ts";
-import { p, sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
+import { openStore } from "../../db/store/open.ts";
+import { p, sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { ClientGone } from "../../src/errors.ts";
 import { newQuestion } from "../../src/model/question.ts";

@@ -1,10 +1,10 @@
 /** One limit counts everything that accounts make Relay send to addresses of their choice (§10.6.8). */
 
 import { expect, test } from "bun:test";
-import { openStore } from "../../db/open.ts";
+import { openStore } from "../../db/store/open.ts";
 import { systemClock } from "../../src/clock.ts";
 import { ADDRESS_USES, RATES } from "../../src/limits.ts";
-import { createAddressUses } from "../../src/services/use-limits.ts";
+import { createAddressUses } from "../../src/services/shared/use-limits.ts";
 import { startTestApp } from "../support/app.ts";
 import { createAgent, createPerson, WEBHOOK } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";

@@ -2,10 +2,10 @@
 
 import { expect, test } from "bun:test";
 import type { AcceptedDelivery } from "../../db/notify/accepted.ts";
-import { openStore } from "../../db/open.ts";
-import { p, sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
-import type { Statement } from "../../db/store.ts";
+import { openStore } from "../../db/store/open.ts";
+import { p, sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
+import type { Statement } from "../../db/store/store.ts";
 import { systemClock } from "../../src/clock.ts";
 import { createBatchSettler } from "../../src/notify/batch-settler.ts";
 import { startTestApp } from "../support/app.ts";

@@ -1,7 +1,7 @@
 /** Rows that a worker claimed: a start among them is sent at most once. */
 
 import { afterAll, expect, test } from "bun:test";
-import type { Store } from "../../db/store.ts";
+import type { Store } from "../../db/store/store.ts";
 import { systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import { fail } from "../../src/errors.ts";

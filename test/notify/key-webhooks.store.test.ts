@@ -1,9 +1,9 @@
 /** Webhooks of keys: which items are posted, in which order, and what each answer does (§5.9.5). */
 
 import { expect, test } from "bun:test";
-import { openStore } from "../../db/open.ts";
-import { sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
+import { openStore } from "../../db/store/open.ts";
+import { sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { LIMITS, RATES } from "../../src/limits.ts";
 import { WEBHOOK_LIMITS } from "../../src/notification-limits.ts";

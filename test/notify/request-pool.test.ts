@@ -1,7 +1,7 @@
 /** The pool of requests that lanes share. */
 
 import { expect, test } from "bun:test";
-import { SERVER_STORE } from "../../db/read-queue.ts";
+import { SERVER_STORE } from "../../db/store/read-queue.ts";
 import { IN_FLIGHT } from "../../src/notify/channels/web-push/client.ts";
 import { createRequestPool, REQUESTS, RESERVED } from "../../src/notify/request-pool.ts";
 import type { Release } from "../../src/notify/under-way.ts";

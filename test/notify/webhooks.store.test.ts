@@ -2,9 +2,9 @@
 
 import { expect, test } from "bun:test";
 import { claimMessages, countAttempts } from "../../db/notify/webhook-queue.ts";
-import { openStore } from "../../db/open.ts";
-import { sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
+import { openStore } from "../../db/store/open.ts";
+import { sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { WEBHOOK_LIMITS } from "../../src/notification-limits.ts";
 import { LEASE } from "../../src/notify/leases.ts";

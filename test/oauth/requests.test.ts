@@ -1,8 +1,8 @@
 /** Registration and authorization requests: what is taken, what is refused, and what a refusal does (docs/interface.md §18.3, §18.4). */
 
 import { afterAll, expect, test } from "bun:test";
-import { openStore } from "../../db/open.ts";
 import { sharedSecret } from "../../db/secrets.ts";
+import { openStore } from "../../db/store/open.ts";
 import { systemClock } from "../../src/clock.ts";
 import { createSignedTokens, createSigner } from "../../src/signer.ts";
 import { startTestApp } from "../support/app.ts";

@@ -1,9 +1,9 @@
 /** What was acknowledged is there after a crash, with the content that was acknowledged. */
 
 import { expect, test } from "bun:test";
-import { openStore } from "../../db/open.ts";
-import { sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
+import { openStore } from "../../db/store/open.ts";
+import { sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { Question } from "../../src/model/question.ts";
 import type { Task } from "../../src/model/task.ts";

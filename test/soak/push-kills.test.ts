@@ -1,9 +1,9 @@
 /** Two processes send what is due while one after the other is killed: nothing due is lost. */
 
 import { afterAll, expect, test } from "bun:test";
-import { openStore } from "../../db/open.ts";
-import { sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
+import { openStore } from "../../db/store/open.ts";
+import { sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { startApple } from "../support/apple.ts";
 import { client, createAgent, createPerson, DEVICE } from "../support/client.ts";

@@ -1,7 +1,7 @@
 /** A whole Relay in this process, on a real store and a real port. */
 
 import { afterAll } from "bun:test";
-import { storeTime } from "../../db/store-time.ts";
+import { storeTime } from "../../db/store/store-time.ts";
 import { type App, startApp } from "../../src/app.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";

@@ -1,8 +1,8 @@
 /** A permission hook: a call of `approve_action` over a real socket, whose answer is read as it comes. */
 
-import { openStore } from "../../db/open.ts";
-import { p, sql } from "../../db/sql.ts";
-import { rowOf, statement } from "../../db/statement.ts";
+import { openStore } from "../../db/store/open.ts";
+import { p, sql } from "../../db/store/sql.ts";
+import { rowOf, statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { Person } from "./client.ts";
 import { CLIENT, envelope, NEW_ERA } from "./mcp.ts";

@@ -1,9 +1,9 @@
 /** Kills senders that serve four ways to reach a person at once, and checks that nothing was lost. */
 
 import { expect } from "bun:test";
-import { openStore } from "../../db/open.ts";
-import { sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
+import { openStore } from "../../db/store/open.ts";
+import { sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { startApple } from "./apple.ts";
 import { client, createAgent, createPerson, DEVICE, WEBHOOK } from "./client.ts";

@@ -1,10 +1,10 @@
 /** Many tasks at once, where thousands of requests would prove no more. */
 
 import { getTableColumns } from "drizzle-orm";
-import { openStore } from "../../db/open.ts";
 import { tasks } from "../../db/schema.ts";
-import { p, sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
+import { openStore } from "../../db/store/open.ts";
+import { p, sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 
 /** Copies a key's only task, with ids of its own. */

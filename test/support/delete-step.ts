@@ -2,7 +2,7 @@
 
 import { argv, kill, pid } from "node:process";
 import { createSweeper } from "../../db/deletions.ts";
-import { openStore } from "../../db/open.ts";
+import { openStore } from "../../db/store/open.ts";
 import { systemClock } from "../../src/clock.ts";
 
 const [url = "", limit, strike] = argv.slice(2);

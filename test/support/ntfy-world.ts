@@ -1,9 +1,9 @@
 /** A service on a test clock, and people with an agent and an ntfy topic each, for tests of ntfy. */
 
 import { expect } from "bun:test";
-import { openStore } from "../../db/open.ts";
-import { sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
+import { openStore } from "../../db/store/open.ts";
+import { sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { startTestApp } from "./app.ts";
 import { createAgent, createPerson } from "./client.ts";

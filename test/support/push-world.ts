@@ -1,10 +1,10 @@
 /** A Relay that pushes to a stand-in for Apple, with time in the test's hands. */
 
 import { afterAll } from "bun:test";
-import { openStore } from "../../db/open.ts";
-import { sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
-import type { Cell } from "../../db/store.ts";
+import { openStore } from "../../db/store/open.ts";
+import { sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
+import type { Cell } from "../../db/store/store.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import type { Channel } from "../../src/notify/channel.ts";
 import { startTestApp } from "./app.ts";

@@ -1,11 +1,11 @@
 /** The services of one process on a store of the test, whose reads are counted and whose writes a test holds or breaks. */
 
 import { afterAll } from "bun:test";
-import { openStore } from "../../db/open.ts";
 import { createOutbox } from "../../db/outbox.ts";
-import { sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
-import { type Statement, type Store, unavailable, type WriteResult } from "../../db/store.ts";
+import { openStore } from "../../db/store/open.ts";
+import { sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
+import { type Statement, type Store, unavailable, type WriteResult } from "../../db/store/store.ts";
 import { createAuth } from "../../src/auth/authenticate.ts";
 import { createTickets } from "../../src/auth/tickets.ts";
 import { systemClock } from "../../src/clock.ts";
@@ -15,11 +15,11 @@ import { createIds } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
 import type { Caller } from "../../src/model/caller.ts";
 import type { ServiceEvent } from "../../src/model/event.ts";
-import { createCommit } from "../../src/services/commit.ts";
 import { createInbox } from "../../src/services/inbox.ts";
 import { createKeys } from "../../src/services/keys.ts";
-import { createNotificationPlans } from "../../src/services/notification-plans.ts";
 import { createQuestions } from "../../src/services/questions.ts";
+import { createCommit } from "../../src/services/shared/commit.ts";
+import { createNotificationPlans } from "../../src/services/shared/notification-plans.ts";
 import { createTasks } from "../../src/services/tasks.ts";
 import { createSigner } from "../../src/signer.ts";
 

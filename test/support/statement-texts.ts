@@ -5,7 +5,7 @@
 
 import { Glob } from "bun";
 import { questionList } from "../../db/questions.ts";
-import { STATEMENT_TEXTS } from "../../db/statement.ts";
+import { STATEMENT_TEXTS } from "../../db/store/statement.ts";
 import { taskPage, taskPosition } from "../../db/tasks.ts";
 import { QUESTION_STATUSES } from "../../src/model/question.ts";
 import { TASK_STATUSES } from "../../src/model/task.ts";

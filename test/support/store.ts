@@ -3,7 +3,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { createClient } from "@libsql/client";
-import { openStore } from "../../db/open.ts";
+import { openStore } from "../../db/store/open.ts";
 import { systemClock } from "../../src/clock.ts";
 import { type Sqld, startSqld } from "./sqld.ts";
 import { tempFolder } from "./temp.ts";

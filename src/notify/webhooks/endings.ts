@@ -13,7 +13,7 @@ import {
   putBackMessage,
   TESTS,
 } from "../../../db/notify/webhook-queue.ts";
-import type { Statement } from "../../../db/store.ts";
+import type { Statement } from "../../../db/store/store.ts";
 import { backoff, type WebhookVerdict } from "./classify.ts";
 
 /**

@@ -1,12 +1,12 @@
 /** Opens the store that a URL names, and brings its tables up to date. */
 
 import { resolve } from "node:path";
-import type { Clock } from "../src/clock.ts";
+import type { Clock } from "../../src/clock.ts";
+import { isNewStore } from "../secrets.ts";
 import { openEmbedded, pathOf } from "./embedded.ts";
 import type { ReportFault } from "./faults.ts";
 import { endpointOf } from "./hrana.ts";
 import { applyMigrations } from "./migrate.ts";
-import { isNewStore } from "./secrets.ts";
 import { openServer } from "./server.ts";
 import type { Store } from "./store.ts";
 import { assertNotForeign } from "./store-contents.ts";

@@ -2,8 +2,8 @@
 
 import { statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { Clock } from "../src/clock.ts";
-import { ServiceError } from "../src/errors.ts";
+import type { Clock } from "../../src/clock.ts";
+import { ServiceError } from "../../src/errors.ts";
 import { createCheckpoints } from "./checkpoints.ts";
 import { openConnection } from "./connection.ts";
 import { FileGone, type ReportFault } from "./faults.ts";

@@ -3,7 +3,7 @@
 import { fileURLToPath } from "node:url";
 import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator";
 
-const FOLDER = fileURLToPath(new URL("./migrations", import.meta.url));
+const FOLDER = fileURLToPath(new URL("../migrations", import.meta.url));
 
 export const readMigrations = (): readonly MigrationMeta[] =>
   readMigrationFiles({ migrationsFolder: FOLDER });

@@ -1,22 +1,22 @@
 /** What changes and reads of questions share: finding, ending, creating and waiting for one. */
 
-import type { RowRevision } from "../../db/outbox.ts";
+import type { RowRevision } from "../../../db/outbox.ts";
 import {
   type EndedQuestion,
   expireQuestion,
   type QuestionRow,
   questionById,
-} from "../../db/questions.ts";
-import type { Statement } from "../../db/store.ts";
-import type { WaitSlot } from "../events/waiters.ts";
-import { type Caller, callerId } from "../model/caller.ts";
+} from "../../../db/questions.ts";
+import type { Statement } from "../../../db/store/store.ts";
+import type { WaitSlot } from "../../events/waiters.ts";
+import { type Caller, callerId } from "../../model/caller.ts";
 import {
   asListed,
   goesToInbox,
   isOverdue,
   type Question,
   withActionText,
-} from "../model/question.ts";
+} from "../../model/question.ts";
 import { eventOf, untilDecided } from "./commit.ts";
 import { readOwn, type ServiceDeps } from "./deps.ts";
 import { createInboxWriter } from "./inbox-writer.ts";

@@ -4,9 +4,9 @@
  */
 
 import { createHash } from "node:crypto";
-import { lacksRows } from "../../db/statement.ts";
-import type { Statement, Store } from "../../db/store.ts";
-import { failFields } from "../errors.ts";
+import { lacksRows } from "../../../db/store/statement.ts";
+import type { Statement, Store } from "../../../db/store/store.ts";
+import { failFields } from "../../errors.ts";
 
 /** The query parameters of a list in pages. */
 export interface PageQuery {

@@ -1,7 +1,7 @@
 /** The version line: the oldest version that may use the store, kept in the store (§17.5). */
 
-import { OLDEST_COMPATIBLE, VERSION } from "../src/version.ts";
-import { storeFacts } from "./schema.ts";
+import { OLDEST_COMPATIBLE, VERSION } from "../../src/version.ts";
+import { storeFacts } from "../schema.ts";
 import { p, sql } from "./sql.ts";
 import { qb, rowOf, select, statement } from "./statement.ts";
 import type { Store } from "./store.ts";

@@ -3,8 +3,8 @@
  * round trips, and owners take turns, so that nobody's lists hold up single rows or the lists of others.
  */
 
-import { type Clock, type Due, forgiveStall } from "../src/clock.ts";
-import { createFairQueue } from "../src/overload/fair-queue.ts";
+import { type Clock, type Due, forgiveStall } from "../../src/clock.ts";
+import { createFairQueue } from "../../src/overload/fair-queue.ts";
 import { isBusy, type Statement, unavailable, type WriteResult } from "./store.ts";
 
 /** Requests to a libSQL server; seconds unless the name says otherwise (§11.4.1). */

@@ -1,6 +1,6 @@
 /** Watches the open store for a file that was taken away and for writes that fail. */
 
-import type { Cancel, Clock } from "../src/clock.ts";
+import type { Cancel, Clock } from "../../src/clock.ts";
 import { FileGone, type ReportFault } from "./faults.ts";
 import { p, sql } from "./sql.ts";
 import { statement } from "./statement.ts";

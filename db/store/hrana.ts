@@ -4,8 +4,8 @@
  * rows it takes half the client CPU of `@libsql/hrana-client`, which validates every cell.
  */
 
-import type { Clock } from "../src/clock.ts";
-import { proxyOptions } from "../src/loopback.ts";
+import type { Clock } from "../../src/clock.ts";
+import { proxyOptions } from "../../src/loopback.ts";
 import { OtherStore } from "./faults.ts";
 import type { Cell, Statement, WriteResult } from "./store.ts";
 import { isDisproof, lacksTables } from "./store-proof.ts";

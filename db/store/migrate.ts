@@ -1,6 +1,6 @@
 /** Applies each migration that drizzle-kit wrote once, also if two processes start at the same time. */
 
-import type { Clock } from "../src/clock.ts";
+import type { Clock } from "../../src/clock.ts";
 import { assertCompatible, hasVersionLine, raiseOldestVersion } from "./compatibility.ts";
 import { readMigrations } from "./migration-files.ts";
 import { p, sql } from "./sql.ts";

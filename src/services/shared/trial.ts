@@ -1,9 +1,9 @@
 /** The trial: the first minutes of a sign-in that was added by a code, in which it has fewer rights (§4.1.6). */
 
-import { pastTrialNow } from "../../db/sessions.ts";
-import { fail } from "../errors.ts";
-import { LIMITS } from "../limits.ts";
-import type { AccountCaller, CredentialMaker } from "../model/caller.ts";
+import { pastTrialNow } from "../../../db/sessions.ts";
+import { fail } from "../../errors.ts";
+import { LIMITS } from "../../limits.ts";
+import type { AccountCaller, CredentialMaker } from "../../model/caller.ts";
 import type { ServiceDeps } from "./deps.ts";
 
 /** A sign-in added after this time is in its trial at `now` (both epoch seconds). */

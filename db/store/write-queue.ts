@@ -3,9 +3,9 @@
  * second queue, which takes turns with that of requests.
  */
 
-import { type Cancel, type Clock, type Due, forgiveStall } from "../src/clock.ts";
-import { ServiceError } from "../src/errors.ts";
-import { createHistogram } from "../src/observability/metrics.ts";
+import { type Cancel, type Clock, type Due, forgiveStall } from "../../src/clock.ts";
+import { ServiceError } from "../../src/errors.ts";
+import { createHistogram } from "../../src/observability/metrics.ts";
 import type { ReportFault } from "./faults.ts";
 import {
   endsInTime,

@@ -1,7 +1,7 @@
 /** Faults of the store: their kinds, how often each happened, and their log lines. */
 
-import type { Clock } from "../src/clock.ts";
-import { codeOf, describeError, type Log } from "../src/log.ts";
+import type { Clock } from "../../src/clock.ts";
+import { codeOf, describeError, type Log } from "../../src/log.ts";
 
 /** Seconds between two log lines of one kind of fault. */
 const LOG_EVERY = 60;

@@ -1,7 +1,7 @@
 /** The store on a libSQL server, over HTTP: reads share round trips, writes share commits. */
 
-import { afterRunning, type Clock } from "../src/clock.ts";
-import { ServiceError } from "../src/errors.ts";
+import { afterRunning, type Clock } from "../../src/clock.ts";
+import { ServiceError } from "../../src/errors.ts";
 import { createChangeFeed } from "./change-feed.ts";
 import type { ReportFault } from "./faults.ts";
 import {

@@ -1,7 +1,7 @@
 /** Copies the write-ahead log back into its file, off the event loop and beside the writes. */
 
 import { statSync } from "node:fs";
-import type { Clock } from "../src/clock.ts";
+import type { Clock } from "../../src/clock.ts";
 import { openConnection } from "./connection.ts";
 import type { ReportFault } from "./faults.ts";
 import { endsInTime, unavailable, type WriteResult } from "./store.ts";

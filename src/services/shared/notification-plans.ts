@@ -6,7 +6,7 @@ import {
   endActivitiesOfMove,
   endUnwanted,
   updateLate,
-} from "../../db/notify/activity-ends.ts";
+} from "../../../db/notify/activity-ends.ts";
 import {
   type LanesByKind,
   planDeletion,
@@ -16,14 +16,14 @@ import {
   planQuestion,
   planSetting,
   planUpdate,
-} from "../../db/notify/plan.ts";
-import type { RowRevision } from "../../db/outbox.ts";
-import type { Statement } from "../../db/store.ts";
-import type { Clock } from "../clock.ts";
-import { type Device, laneOfDevice } from "../model/device.ts";
-import { NOTIFICATION_KINDS, type NotificationKind } from "../model/notification.ts";
-import type { Question } from "../model/question.ts";
-import { planTask, type TaskChange } from "../notify/plan.ts";
+} from "../../../db/notify/plan.ts";
+import type { RowRevision } from "../../../db/outbox.ts";
+import type { Statement } from "../../../db/store/store.ts";
+import type { Clock } from "../../clock.ts";
+import { type Device, laneOfDevice } from "../../model/device.ts";
+import { NOTIFICATION_KINDS, type NotificationKind } from "../../model/notification.ts";
+import type { Question } from "../../model/question.ts";
+import { planTask, type TaskChange } from "../../notify/plan.ts";
 
 export type NotificationPlans = ReturnType<typeof createNotificationPlans>;
 

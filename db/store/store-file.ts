@@ -12,8 +12,8 @@ import {
 } from "node:fs";
 import { basename, dirname } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Clock } from "../src/clock.ts";
-import { codeOf } from "../src/log.ts";
+import type { Clock } from "../../src/clock.ts";
+import { codeOf } from "../../src/log.ts";
 import { openConnection } from "./connection.ts";
 import { sql } from "./sql.ts";
 import { rowOf, statement } from "./statement.ts";

@@ -18,9 +18,9 @@
  *   writes of a process are committed in the order of the calls.
  */
 
-import { STORE_SECONDS } from "../../db/store.ts";
-import type { Clock } from "../clock.ts";
-import { fail, ServiceError } from "../errors.ts";
+import { STORE_SECONDS } from "../../../db/store/store.ts";
+import type { Clock } from "../../clock.ts";
+import { fail, ServiceError } from "../../errors.ts";
 import type { Change, Commit } from "./commit.ts";
 
 /** Changes of one row under way at once in one process, four groups of commits; more wait. */

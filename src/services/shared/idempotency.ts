@@ -1,11 +1,11 @@
 /** Repeated requests with an `Idempotency-Key`: the change is made once (§8). */
 
-import { idempotencyRecord, insertIdempotencyRecord } from "../../db/idempotency.ts";
-import type { RowRevision } from "../../db/outbox.ts";
-import type { Statement } from "../../db/store.ts";
-import { fail } from "../errors.ts";
-import type { Caller } from "../model/caller.ts";
-import type { IdempotentRequest } from "../model/idempotency.ts";
+import { idempotencyRecord, insertIdempotencyRecord } from "../../../db/idempotency.ts";
+import type { RowRevision } from "../../../db/outbox.ts";
+import type { Statement } from "../../../db/store/store.ts";
+import { fail } from "../../errors.ts";
+import type { Caller } from "../../model/caller.ts";
+import type { IdempotentRequest } from "../../model/idempotency.ts";
 import type { ServiceDeps } from "./deps.ts";
 
 type CreatedRow = RowRevision & { readonly table: "tasks" | "questions" | "items" };

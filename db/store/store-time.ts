@@ -1,6 +1,6 @@
 /** Times that processes share: the clock of a libSQL server, and the time that processes on a file write there. */
 
-import type { Clock } from "../src/clock.ts";
+import type { Clock } from "../../src/clock.ts";
 import { p, sql } from "./sql.ts";
 import { rowOf, statement } from "./statement.ts";
 import { IN_BACKGROUND, type Store } from "./store.ts";

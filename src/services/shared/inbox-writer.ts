@@ -1,10 +1,10 @@
 /** Writes the inbox item that tells an agent of a change by the account (§5.9.1). */
 
-import { insertItem, mergeTaskUpdates } from "../../db/inbox.ts";
-import type { RowRevision } from "../../db/outbox.ts";
-import type { Statement } from "../../db/store.ts";
-import type { Item } from "../model/item.ts";
-import type { Task } from "../model/task.ts";
+import { insertItem, mergeTaskUpdates } from "../../../db/inbox.ts";
+import type { RowRevision } from "../../../db/outbox.ts";
+import type { Statement } from "../../../db/store/store.ts";
+import type { Item } from "../../model/item.ts";
+import type { Task } from "../../model/task.ts";
 import type { Change } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
 

@@ -6,10 +6,10 @@
  * Otherwise it decides again.
  */
 
-import type { Clock } from "../src/clock.ts";
-import { ServiceError } from "../src/errors.ts";
-import { codeOf } from "../src/log.ts";
-import type { Histogram } from "../src/observability/metrics.ts";
+import type { Clock } from "../../src/clock.ts";
+import { ServiceError } from "../../src/errors.ts";
+import { codeOf } from "../../src/log.ts";
+import type { Histogram } from "../../src/observability/metrics.ts";
 
 /** Seconds within which the store must answer a read or a write, the wait for its turn included. */
 export const STORE_SECONDS = 4;

@@ -4,10 +4,10 @@
  * document (§10.6.8).
  */
 
-import { addressUses } from "../../db/accounts.ts";
-import type { usesOf } from "../../db/hourly-limits.ts";
-import { fail } from "../errors.ts";
-import { ADDRESS_USES, RATES, type Rate } from "../limits.ts";
+import { addressUses } from "../../../db/accounts.ts";
+import type { usesOf } from "../../../db/hourly-limits.ts";
+import { fail } from "../../errors.ts";
+import { ADDRESS_USES, RATES, type Rate } from "../../limits.ts";
 import type { ServiceDeps } from "./deps.ts";
 
 /** Identifies the row that has the counter. */

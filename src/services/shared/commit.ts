@@ -1,11 +1,11 @@
 /** Writes a change and its events as one batch, and delivers the events once it is committed. */
 
-import { eventStatement, inboxEventStatement, type RowRevision } from "../../db/outbox.ts";
-import type { Statement, Store, WriteOptions } from "../../db/store.ts";
-import type { Clock } from "../clock.ts";
-import { fail } from "../errors.ts";
-import type { Feed } from "../events/feed.ts";
-import { inboxOf, type ServiceEvent, type StoredEvent } from "../model/event.ts";
+import { eventStatement, inboxEventStatement, type RowRevision } from "../../../db/outbox.ts";
+import type { Statement, Store, WriteOptions } from "../../../db/store/store.ts";
+import type { Clock } from "../../clock.ts";
+import { fail } from "../../errors.ts";
+import type { Feed } from "../../events/feed.ts";
+import { inboxOf, type ServiceEvent, type StoredEvent } from "../../model/event.ts";
 
 interface GuardedEvent {
   readonly event: ServiceEvent;

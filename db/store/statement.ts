@@ -13,7 +13,7 @@ import {
 } from "drizzle-orm";
 import { SQLiteAsyncDialect, type SQLiteTable } from "drizzle-orm/sqlite-core";
 import { drizzle } from "drizzle-orm/sqlite-proxy";
-import { KNOWN_JSON, LEFT_OUT } from "./schema.ts";
+import { KNOWN_JSON, LEFT_OUT } from "../schema.ts";
 import type { Sql } from "./sql.ts";
 import type { Cell, ManyRows, Statement } from "./store.ts";
 

@@ -1,7 +1,7 @@
 /** The change feed of a libSQL server, which reports that some process committed an event. */
 
-import type { Clock } from "../src/clock.ts";
-import { proxyOptions } from "../src/loopback.ts";
+import type { Clock } from "../../src/clock.ts";
+import { proxyOptions } from "../../src/loopback.ts";
 import type { Endpoint } from "./hrana.ts";
 
 /** Seconds until a second look: the feed fires just before the commit is visible. */

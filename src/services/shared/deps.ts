@@ -1,12 +1,12 @@
 /** The dependencies of the services, passed in by the composition root. */
 
-import type { Statement, Store } from "../../db/store.ts";
-import type { Clock } from "../clock.ts";
-import { failNotFound } from "../errors.ts";
-import type { Waiters } from "../events/waiters.ts";
-import type { Ids } from "../ids.ts";
-import type { AccountCaller, Caller } from "../model/caller.ts";
-import type { Signer } from "../signer.ts";
+import type { Statement, Store } from "../../../db/store/store.ts";
+import type { Clock } from "../../clock.ts";
+import { failNotFound } from "../../errors.ts";
+import type { Waiters } from "../../events/waiters.ts";
+import type { Ids } from "../../ids.ts";
+import type { AccountCaller, Caller } from "../../model/caller.ts";
+import type { Signer } from "../../signer.ts";
 import type { Commit } from "./commit.ts";
 import type { NotificationPlans } from "./notification-plans.ts";
 
