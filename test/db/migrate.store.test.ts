@@ -68,7 +68,7 @@ function copyCode() {
 
 /** Opens the store of each line of standard input, and says how that went. */
 const OPENER = `
-import { openStore } from "./db/open.ts";
+import { openStore } from "./db/store/open.ts";
 import { systemClock } from "./src/clock.ts";
 console.log("ready");
 for await (const url of console) {
