@@ -275,15 +275,9 @@ test("every error has the same code, text and fields over MCP and REST [§9.1.3]
   );
   const nothing = () => {};
   const confirm = (work: Promise<unknown>) => work;
-  const scope = {
-    ended: nothing,
-    charges: {
-      charge: nothing,
-      quota: () => null,
-      settleError: async (error: unknown) => error,
-    },
-    credential: { confirm },
-  };
+  const settleError = async (error: unknown) => error;
+  const charges = { charge: nothing, quota: () => null, settleError };
+  const scope = { charges, credential: { confirm }, turns: { within: confirm }, ended: nothing };
   const ctx = { caller: { kind: "key" }, rejected: null, scope } as unknown as Context;
   const routes = createRestRoutes({
     procedures: boom,
