@@ -1,4 +1,4 @@
-/** `POST /v1/accounts` is limited by address, in the store (docs/interface.md 10.6.1). */
+/** The limit on `POST /v1/accounts` for each address, which the store keeps (§10.6.1). */
 
 import { expect, test } from "bun:test";
 import { pruneCreations } from "../../db/account-creations.ts";
@@ -23,7 +23,7 @@ async function rows(url: string) {
   return { store, found };
 }
 
-test("an address makes five accounts in any hour, and is told when the next may come [§10.6.1 accounts]", async () => {
+test("an address creates five accounts in an hour, and is then told when the next one may come [§10.6.1 accounts]", async () => {
   const { url: database_url } = await createTestStore();
   const clock = createTestClock();
   const app = await startTestApp({ clock, env, database_url });
@@ -31,12 +31,12 @@ test("an address makes five accounts in any hour, and is told when the next may 
     const { status, headers } = await create(app.url, "203.0.113.1");
     expect([status, headers.get("ratelimit-policy")]).toEqual([201, '"accounts";q=5;w=3600']);
     expect(headers.get("ratelimit")).toBe(`"accounts";r=${left};t=3600`);
-    // What is refused does not count.
+    // Refused requests do not count.
     const bad = await create(app.url, "203.0.113.1", '{"extra":1}');
     if (left > 0) expectProblem(bad, "invalid_fields", ["extra"]);
     if (left > 0) await clock.advance(600);
   }
-  // Before its fields are looked at, on each surface.
+  // Every surface refuses before it checks the fields.
   for (const body of ["{}", '{"extra":1}', "[1]"]) {
     const refused = await create(app.url, "203.0.113.1", body);
     expectProblem(refused, "rate_limited");
@@ -49,14 +49,14 @@ test("an address makes five accounts in any hour, and is told when the next may 
     const trpc = await exchange(app.url, "POST", "/trpc/accounts.create", { body, headers });
     expect([trpc.status, trpc.body.error.data.code_name]).toEqual([429, "rate_limited"]);
   }
-  // Nor does it matter that by now the address was refused too often.
+  // This holds although the address has been refused too often by now.
   for (let i = 0; i < 60; i++) await exchange(app.url, "GET", "/x", { headers });
   const still = await create(app.url, "203.0.113.1");
   expectProblem(still, "rate_limited");
   expect(still.headers.get("retry-after")).toBe("1200");
   expect(still.headers.get("ratelimit")).toBe('"accounts";r=0;t=3600');
   expect((await create(app.url, "203.0.113.2")).status).toBe(201);
-  // An IPv6 client has all of its /64.
+  // An IPv6 client counts by its /64.
   for (let i = 0; i < 5; i++) await create(app.url, `2001:db8::${i}`);
   expect((await create(app.url, "2001:db8::1:2:3:4")).status).toBe(429);
   expect((await create(app.url, "2001:db8:0:1::1")).status).toBe(201);
@@ -68,7 +68,7 @@ test("an address makes five accounts in any hour, and is told when the next may 
   expect((await create(app.url, "203.0.113.1")).status).toBe(429);
 
   await clock.advance(0.001);
-  // No address is stored, and what is over goes.
+  // No address is stored, and rows that are over are deleted.
   const { store, found } = await rows(database_url);
   expect(JSON.stringify(found)).not.toMatch(/203\.0|2001:db8/);
   expect(await pruneCreations(store, clock.now() - 3_600, 1)).toBe(1);
@@ -82,7 +82,7 @@ test("an address makes five accounts in any hour, and is told when the next may 
   await again.close();
 });
 
-test("a clock that is set back locks nobody out [§10.6.1 accounts]", async () => {
+test("a clock that is set back locks no address out [§10.6.1 accounts]", async () => {
   const { url: database_url } = await createTestStore();
   const ahead = createTestClock();
   await ahead.advance(86_400);
@@ -93,7 +93,7 @@ test("a clock that is set back locks nobody out [§10.6.1 accounts]", async () =
   expect((await create(right.url, "203.0.113.1")).status).toBe(201);
 });
 
-test("two processes and a restart count together, also at once [§10.6.1 accounts]", async () => {
+test("two processes share the count of an address, also for concurrent requests and after a restart [§10.6.1 accounts]", async () => {
   const { url: DATABASE_URL } = await createTestStore();
   const two = await Promise.all([1, 2].map(() => startProcess({ ...env, DATABASE_URL })));
   const answers = await Promise.all(

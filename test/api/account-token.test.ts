@@ -1,4 +1,4 @@
-/** A new token that the client made itself (docs/interface.md 5.2.4). */
+/** Replacing an account token with one that the client made itself (§5.2.4). */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -8,7 +8,7 @@ import { openStream } from "../support/stream.ts";
 
 const app = await startTestApp();
 
-test("a token that the client made is good in every process, though its answer is lost [§4.1.5]", async () => {
+test("a token that the client made works in every process, even if the response was lost [§4.1.5]", async () => {
   const database_url = (await createTestStore()).url;
   const [one, two] = await Promise.all([1, 2].map(() => startTestApp({ database_url })));
   const person = await createPerson(one!.url);
@@ -22,7 +22,7 @@ test("a token that the client made is good in every process, though its answer i
     expect((await client(url, token)("GET /v1/account")).body).toEqual(person.account);
   }
 
-  // Sent again: the old token is of no use, and with the new one nothing ends.
+  // Sent again with the old token, the request is refused; with the new one, it ends nothing.
   expect((await person.send("POST /v1/account/token", { token })).status).toBe(401);
   const stream = await openStream(two!.url, token);
   const again = await client(one!.url, token)("POST /v1/account/token", { token });
@@ -33,7 +33,7 @@ test("a token that the client made is good in every process, though its answer i
   for (const line of [...one!.lines, ...two!.lines]) expect(line).not.toContain(token);
 });
 
-test("a token that another account has, or had when it was deleted, is refused, and nothing ends", async () => {
+test("a token that belongs to another account, even a deleted one, is refused and ends nothing", async () => {
   const [mine, other, gone] = await Promise.all([1, 2, 3].map(() => createPerson(app.url)));
   await gone!.send("DELETE /v1/account");
   const stream = await openStream(app.url, mine!.token);
@@ -48,7 +48,7 @@ test("a token that another account has, or had when it was deleted, is refused, 
   stream.close();
 });
 
-test("of accounts that take one token at once, one gets it and the others keep theirs", async () => {
+test("when several accounts take one token at once, one gets it and the others keep theirs", async () => {
   const database_url = (await createTestStore()).url;
   const apps = await Promise.all([1, 2].map(() => startTestApp({ database_url })));
   const people = await Promise.all([...apps, ...apps].map(({ url }) => createPerson(url)));
@@ -64,7 +64,7 @@ test("of accounts that take one token at once, one gets it and the others keep t
   }
 });
 
-test("of two new tokens at once, one is good, and the other's request is refused", async () => {
+test("of two concurrent replacements of one token, one succeeds and the other is refused", async () => {
   const { account, send } = await createPerson(app.url);
   const tokens = [newToken(), newToken()];
   const answers = await Promise.all(

@@ -18,7 +18,7 @@ import { until } from "../support/until.ts";
 const clock = createTestClock();
 const app = await startTestApp({ clock });
 
-test("an account is made without a credential or a body [§2.1] [§5.2.1] [§4.1.3]", async () => {
+test("an account is created without a credential or a body [§2.1] [§5.2.1] [§4.1.3]", async () => {
   const { status, body } = await client(app.url)("POST /v1/accounts");
   expect(status).toBe(201);
   expect(body).toEqual({
@@ -33,7 +33,7 @@ test("an account is made without a credential or a body [§2.1] [§5.2.1] [§4.1
   expect(ignored.status).toBe(201);
 });
 
-test("the account is read, and its settings changed, with its token [§5.2.2] [§5.2.3] [§4.1.1]", async () => {
+test("an account token reads the account and changes its settings [§5.2.2] [§5.2.3] [§4.1.1]", async () => {
   const { account, send } = await createPerson(app.url);
   expect((await send("GET /v1/account")).body).toEqual(account);
   const off = { ...account, settings: { live_activities: false } };
@@ -42,7 +42,7 @@ test("the account is read, and its settings changed, with its token [§5.2.2] [�
   expect((await send("GET /v1/account")).body).toEqual(off);
 });
 
-test("a deleted account is refused at once, with its keys, and its streams end [§5.2.5] [§4.1.5] [§7.2 account.deleted] [§7.4.2 The account is deleted]", async () => {
+test("deleting an account refuses its token and keys at once and ends its streams [§5.2.5] [§4.1.5] [§7.2 account.deleted] [§7.4.2 The account is deleted]", async () => {
   const { person, agent } = await createPair(app.url);
   const task = await createTask(agent.send);
   const stream = await openStream(app.url, person.token);
@@ -54,13 +54,13 @@ test("a deleted account is refused at once, with its keys, and its streams end [
   expect(stream.events.slice(1)).toEqual([{ event: "account.deleted", data: {} }]);
 });
 
-test("ACCOUNT_CREATION=off closes creation", async () => {
+test("ACCOUNT_CREATION=off refuses every new account", async () => {
   const closed = await startTestApp({ env: { ACCOUNT_CREATION: "off" } });
   const { status, body } = await client(closed.url)("POST /v1/accounts", {});
   expect([status, body.code]).toEqual([403, "account_creation_off"]);
 });
 
-test("a key's secret is in the answer that makes it, and nowhere else [§1.4.1] [§2.3] [§2.3.1] [§5.4.2] [§7.2 key.created]", async () => {
+test("a key's secret is in the response that creates the key, and nowhere else [§1.4.1] [§2.3] [§2.3.1] [§5.4.2] [§7.2 key.created]", async () => {
   const person = await createPerson(app.url);
   const stream = await openStream(app.url, person.token);
   const { status, body } = await person.send("POST /v1/keys", { label: "  builder ✨" });
@@ -93,14 +93,14 @@ test("keys are listed newest first [§5.4.1]", async () => {
     ids.unshift((await createAgent(app.url, person, label)).key.id);
     await clock.advance(0.001);
   }
-  // Two in the same millisecond keep their order too.
+  // Two keys of the same millisecond keep their order too.
   ids.unshift((await createAgent(app.url, person, "d")).key.id);
   ids.unshift((await createAgent(app.url, person, "e")).key.id);
   const { body } = await person.send("GET /v1/keys");
   expect(body.keys.map((key: { id: string }) => key.id)).toEqual(ids);
 });
 
-test("a label changes with one event, and none when it stays [§5.4.3] [§7.2 key.updated]", async () => {
+test("changing a label sends one event, and setting the same label sends none [§5.4.3] [§7.2 key.updated]", async () => {
   const { person, agent } = await createPair(app.url);
   const stream = await openStream(app.url, person.token);
   const path = `PATCH /v1/keys/${agent.key.id}` as const;
@@ -112,7 +112,7 @@ test("a label changes with one event, and none when it stays [§5.4.3] [§7.2 ke
   stream.close();
 });
 
-test("a deleted key is refused and hidden at once, with one event [§5.4.4] [§5.4.6(1)] [§7.3.1]", async () => {
+test("a deleted key is refused and hidden at once, and sends one event [§5.4.4] [§5.4.6(1)] [§7.3.1]", async () => {
   const { person, agent } = await createPair(app.url);
   const task = await createTask(agent.send);
   const stream = await openStream(app.url, person.token);
@@ -130,7 +130,7 @@ test("a deleted key is refused and hidden at once, with one event [§5.4.4] [§5
   stream.close();
 });
 
-test("an account has at most 100 keys, also when they are made at once", async () => {
+test("an account has at most 100 keys, also when they are created at once", async () => {
   const person = await createPerson(app.url);
   const made = await Promise.all(
     Array.from({ length: 104 }, () => person.send("POST /v1/keys", { label: "k" })),
@@ -144,7 +144,7 @@ test("an account has at most 100 keys, also when they are made at once", async (
   expect((await person.send("POST /v1/keys", { label: "k" })).status).toBe(201);
 });
 
-test("counts follow every change of a task [§2.3.5]", async () => {
+test("a key's task counts follow every change of a task [§2.3.5]", async () => {
   const { person, agent } = await createPair(app.url);
   const stream = await openStream(app.url, person.token);
   const counts = async () => (await person.send("GET /v1/keys")).body.keys[0].counts;
@@ -158,12 +158,12 @@ test("counts follow every change of a task [§2.3.5]", async () => {
   expect(await counts()).toEqual({ todo: 0, in_progress: 1, done: 0, cancelled: 1 });
   await person.send(`DELETE /v1/tasks/${task.id}`);
   expect(await counts()).toEqual({ todo: 0, in_progress: 1, done: 0, cancelled: 0 });
-  // Neither counts nor last_used_at make a key.updated.
+  // Neither the counts nor last_used_at send key.updated.
   expect(await stream.names(6)).not.toContain("key.updated");
   stream.close();
 });
 
-test("last_used_at moves at most once a minute, without an event [§2.3.2] [§7.3.4] [§10.4 last_used_every]", async () => {
+test("last_used_at of a key moves at most once a minute, without an event [§2.3.2] [§7.3.4] [§10.4 last_used_every]", async () => {
   const { person, agent } = await createPair(app.url);
   const stream = await openStream(app.url, person.token);
   const used = async () => (await person.send("GET /v1/keys")).body.keys[0].last_used_at;
@@ -175,7 +175,7 @@ test("last_used_at moves at most once a minute, without an event [§2.3.2] [§7.
   await agent.send("GET /v1/tasks");
   expect(await used()).toBe(first);
   await clock.advance(0.1);
-  // A refused request is a use as well.
+  // A refused request counts as a use.
   await agent.send("GET /v1/account");
   expect(await used()).toBe(clock.now());
   await createTask(agent.send);
@@ -183,7 +183,7 @@ test("last_used_at moves at most once a minute, without an event [§2.3.2] [§7.
   stream.close();
 });
 
-test("last_used_at does not stay ahead when the clock is set back, and moves once a minute then too", async () => {
+test("after the clock was set back, last_used_at still moves once a minute", async () => {
   const { person, agent } = await createPair(app.url);
   const used = async () => (await person.send("GET /v1/keys")).body.keys[0].last_used_at;
   clock.shiftWall(3 * 86_400);
@@ -197,7 +197,7 @@ test("last_used_at does not stay ahead when the clock is set back, and moves onc
   expect(await used()).toBe(clock.now());
 });
 
-test("last_host is the newest host sent, written at most once a second [§2.3.4] [§7.2 key.updated]", async () => {
+test("last_host is the newest host sent, and is written at most once a second [§2.3.4] [§7.2 key.updated]", async () => {
   const { person, agent } = await createPair(app.url);
   const stream = await openStream(app.url, person.token);
   const from = (host: string) =>
@@ -229,7 +229,7 @@ test("last_host is the newest host sent, written at most once a second [§2.3.4]
   stream.close();
 });
 
-test("a new token ends the old one in every process: its requests, waits and streams [§4.1.5]", async () => {
+test("a new token ends the old one in every process, with its requests, waits and streams [§4.1.5]", async () => {
   const database_url = (await createTestStore()).url;
   const [one, two] = await Promise.all([1, 2].map(() => startTestApp({ database_url })));
   const { person, agent } = await createPair(one!.url);
@@ -256,7 +256,7 @@ test("a new token ends the old one in every process: its requests, waits and str
   expect((await again(`POST ${path}/answer`, { answer: "Yes" })).status).toBe(200);
   expect((await key_wait).body.answer).toBe("Yes");
 
-  // Of two at once one wins, and that one's token is the only one.
+  // Of two concurrent replacements one succeeds, and its token is the only valid one.
   const both = await Promise.all([again, again].map((send) => send("POST /v1/account/token", {})));
   expect(both.map((answer) => answer.status).sort()).toEqual([200, 401]);
   await stream.ended;

@@ -1,4 +1,4 @@
-/** The request log of requests that wait, and of those that a limit refuses. */
+/** Entries of the request log for requests that wait, and for those that a limit refuses. */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -12,7 +12,7 @@ import { exchange } from "../support/wire.ts";
 const clock = createTestClock();
 const app = await startTestApp({ clock });
 
-test("a call that only waited has no entry, one that got a result has one, with its wait [§15.1.2]", async () => {
+test("a call that only waited has no log entry, and one that got a result has one with its wait [§15.1.2]", async () => {
   const { person, agent } = await createPair(app.url);
   const credential = agent.secret;
   const waits = (count: number) => until(() => app.waits.count() === count);
@@ -20,35 +20,35 @@ test("a call that only waited has no entry, one that got a result has one, with 
   const path = `/v1/questions/${question.id}`;
   const input = encodeURIComponent(JSON.stringify({ question_id: question.id, wait: 5 }));
   const trpc = `/trpc/questions.get?input=${input}`;
-  // Not answered within the wait, on both surfaces.
+  // No answer comes within the wait, on both surfaces.
   for (const target of [`${path}?wait=5`, trpc]) {
     const waiting = exchange(app.url, "GET", target, { credential });
     await waits(1);
     await clock.advance(5);
     expect((await waiting).status).toBe(200);
   }
-  // Without a wait it is a read like another.
+  // Without a wait it is an ordinary read.
   await agent.send(`GET ${path as `/${string}`}`);
   await agent.send(`GET ${path as `/${string}`}?wait=0`);
-  // The client leaves.
+  // The client disconnects.
   const raw = await connect(app.url);
   raw.write(head("GET", `${path}?wait=50`, { authorization: `Bearer ${credential}` }));
   await waits(1);
   raw.end();
   await waits(0);
-  // Asked, and waited in vain: it asked.
+  // This call asked a question, so it is logged although nobody answered.
   const asking = agent.send("POST /v1/questions?wait=2", { prompt: "p" });
   let asked = false;
   void asking.finally(() => {
     asked = true;
   });
-  // It takes its place before it asks, and its time runs from then on.
+  // The ask takes a place among the waits first, and its time starts then.
   await until(async () => {
     await clock.advance(0.5);
     return asked;
   });
   expect((await asking).status).toBe(201);
-  // Answered after three seconds, on both surfaces.
+  // The answer comes after three seconds, on both surfaces.
   const answered = [`${path}?wait=5`, trpc].map((target) =>
     exchange(app.url, "GET", target, { credential }),
   );
@@ -56,7 +56,7 @@ test("a call that only waited has no entry, one that got a result has one, with 
   await clock.advance(3);
   await person.send(`POST ${path as `/${string}`}/answer`, { answer: "fine" });
   await Promise.all(answered);
-  // Already answered.
+  // The question was answered before.
   await agent.send(`GET ${path as `/${string}`}?wait=5`);
   const read = "GET /v1/questions/{question_id}";
   const entries = await entriesOf(clock, person, agent);
@@ -72,7 +72,7 @@ test("a call that only waited has no entry, one that got a result has one, with 
   expect(entries[3]!.duration_ms).toBeGreaterThanOrEqual(2_000);
 });
 
-test("a client that left while its question waited has asked [§15.1.1]", async () => {
+test("a client that disconnects while its question waits has a log entry for the question [§15.1.1]", async () => {
   const { person, agent } = await createPair(app.url);
   const body = '{"prompt":"p"}';
   const raw = await connect(app.url);
@@ -88,7 +88,7 @@ test("a client that left while its question waited has asked [§15.1.1]", async 
   ]);
 });
 
-test("too many waits, and requests above the rate limit, have entries [§15.1.1]", async () => {
+test("requests above the limit of waits or the rate limit have log entries [§15.1.1]", async () => {
   const limited = await startTestApp({ clock, env: { RATE_LIMITS: "on" } });
   const { person, agent } = await createPair(limited.url);
   for (let i = 0; i < 119; i++) await agent.send("HEAD /v1/tasks");

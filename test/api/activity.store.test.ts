@@ -1,4 +1,4 @@
-/** The request log over REST and tRPC: which request has an entry, and what stands in it. */
+/** The request log over REST and tRPC: which requests have an entry, and what it contains. */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -13,14 +13,14 @@ import { exchange, MARK } from "../support/wire.ts";
 const clock = createTestClock();
 const app = await startTestApp({ clock });
 
-test("an entry has the time, action, outcome, duration and host [§2.8] [§5.4.5] [§15.1.5] [§15.1.3]", async () => {
+test("a log entry has the time, action, outcome, duration and host [§2.8] [§5.4.5] [§15.1.5] [§15.1.3]", async () => {
   const { person, agent } = await createPair(app.url);
   const path = `/v1/keys/${agent.key.id}/activity` as const;
   expect((await person.send(`GET ${path}`)).body).toEqual({ items: [], next_cursor: null });
   const at = clock.now();
   const headers = { "x-agent-host": "build-7" };
   await agent.send("POST /v1/tasks", { title: "a" }, { headers });
-  // Not before the answer, and a moment later.
+  // The entry is there shortly after the response, never before it.
   expect((await person.send(`GET ${path}`)).body.items).toEqual([]);
   await clock.advance(0.05);
   const later = clock.now();
@@ -61,13 +61,13 @@ test("an entry has the time, action, outcome, duration and host [§2.8] [§5.4.5
   });
 });
 
-test("each request has one entry, by the method and path of its route, on REST and tRPC [§15.1.1] [§15.2]", async () => {
+test("each request has one log entry with the method and path of its route, on REST and tRPC [§15.1.1] [§15.2]", async () => {
   const { person, agent } = await createPair(app.url);
   const credential = agent.secret;
   const expected: [string, string][] = [];
   for (const route of ROUTES) {
     const path = route.path.replace(/\{\w+\}/g, "x");
-    // JSON, but no object; where there is no body, an id with NUL, or else nothing wrong.
+    // A JSON body that is not an object; where there is no body, an id with NUL, or else nothing wrong.
     const answer = route.in_body
       ? await exchange(app.url, route.method, path, { credential, body: "[1]" })
       : await exchange(app.url, route.method, path.replace(/\/x(?=\/|$)/, "/%00"), { credential });
@@ -91,7 +91,7 @@ test("each request has one entry, by the method and path of its route, on REST a
   );
 });
 
-test("HEAD is logged as HEAD, and every call of a batch has its own entry [§15.1.1] [§15.2]", async () => {
+test("HEAD is logged as HEAD, and every call of a tRPC batch has its own entry [§15.1.1] [§15.2]", async () => {
   const { person, agent } = await createPair(app.url);
   const credential = agent.secret;
   const task = await createTask(agent.send);
@@ -103,7 +103,7 @@ test("HEAD is logged as HEAD, and every call of a batch has its own entry [§15.
   const names = "tasks.list,tasks.get,keys.list,nothing";
   const query = `batch=1&input=${encodeURIComponent(JSON.stringify(inputs))}`;
   await exchange(app.url, "GET", `/trpc/${names}?${query}`, { credential });
-  // Refused before any call of it.
+  // The batch is refused before any of its calls.
   const many = Array(21).fill("tasks.list").join();
   await exchange(app.url, "GET", `/trpc/${many}?batch=1`, { credential });
   await exchange(app.url, "POST", "/trpc/tasks.create,tasks.list?batch=1", {
@@ -118,7 +118,7 @@ test("HEAD is logged as HEAD, and every call of a batch has its own entry [§15.
     ["HEAD /v1/tasks/{task_id}", null],
     ["HEAD /v1/questions/{question_id}", null],
   ]);
-  // The calls of a batch run at once, in no order.
+  // The calls of a batch run concurrently, in any order.
   expect(got.slice(5, 8).sort()).toEqual([
     ["GET /v1/keys", "forbidden"],
     ["GET /v1/tasks", null],
@@ -130,7 +130,7 @@ test("HEAD is logged as HEAD, and every call of a batch has its own entry [§15.
   ]);
 });
 
-test("no entry of what is refused before the credential, of other credentials, and of what is no request of a key [§15.1.2]", async () => {
+test("requests that fail before the credential is checked, or come without a key, have no log entry [§15.1.2]", async () => {
   const { person, agent } = await createPair(app.url);
   const credential = agent.secret;
   const none: [number, string, string, object?][] = [
@@ -158,14 +158,14 @@ test("no entry of what is refused before the credential, of other credentials, a
     const answer = await exchange(app.url, method, path, { credential, ...sent });
     expect([path, method, answer.status]).toEqual([path, method, status]);
   }
-  // The account's own requests are not the key's, whatever they are about.
+  // Requests of the account are not logged for the key, whatever they are about.
   const task = await createTask(person.send, { title: "a", key_id: agent.key.id });
   await person.send(`PATCH /v1/tasks/${task.id}`, { title: "b" });
   await person.send(`GET /v1/keys/${agent.key.id}/activity`);
   expect(await entriesOf(clock, person, agent)).toEqual([]);
 });
 
-test("a body that is JSON but no object has an entry, and so has each error after it [§15.1.1] [§15.1.4] [§9.1.3]", async () => {
+test("a request whose JSON body is not an object has a log entry, and so has every later error [§15.1.1] [§15.1.4] [§9.1.3]", async () => {
   const { person, agent } = await createPair(app.url);
   const asked = await ask(agent.send);
   await person.send(`POST /v1/questions/${asked.id}/answer`, { answer: "Yes" });
@@ -174,7 +174,7 @@ test("a body that is JSON but no object has an entry, and so has each error afte
     ["POST /v1/tasks", "null", "Invalid fields: body."],
     ["POST /v1/tasks", "{}", "Invalid fields: title."],
     ["POST /v1/tasks", { title: 1, priority: "high!", notify: 0 }, null],
-    // The name of a field that is none may be content, on the wire it is repeated.
+    // An unknown field name may be content: the response repeats it, the log does not.
     ["POST /v1/tasks", { title: "a", zqmarkqz: 1 }, "Invalid fields: unknown."],
     ["POST /v1/tasks", { title: "", zqmarkqz: 1, [MARK]: 1 }, "Invalid fields: title, unknown."],
     ["POST /v1/tasks", { title: "a", body: 1, unknown: 1 }, "Invalid fields: unknown."],
@@ -203,12 +203,12 @@ test("a body that is JSON but no object has an entry, and so has each error afte
   expect(JSON.stringify(entries)).not.toMatch(/zqmarkqz|key_x/i);
 });
 
-test("pages hold every entry once, newest first, also while more come [§5.4.5] [§10.3 activity_page]", async () => {
+test("list pages hold every log entry once, newest first, also while entries are added [§5.4.5] [§10.3 activity_page]", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person, "other");
   for (let i = 0; i < 120; i++) {
     await agent.send(i % 2 ? "GET /v1/tasks" : "GET /v1/questions");
-    // Some come in the same millisecond.
+    // Some requests share a millisecond.
     if (i % 3 === 0) await clock.advance(0.001);
   }
   await other.send("GET /v1/tasks");
@@ -233,7 +233,7 @@ test("pages hold every entry once, newest first, also while more come [§5.4.5] 
   expect(seen).toEqual(ordered);
   expect(new Set(seen.map(({ id }) => id)).size).toBe(121);
   expect(seen.slice(1).reverse()).toEqual(sent);
-  // A cursor is of its list alone.
+  // A cursor is valid for its own list only.
   const stranger = await createPair(app.url);
   for (const [send, target] of [
     [person.send, `/v1/keys/${other.key.id}/activity`],
@@ -245,7 +245,7 @@ test("pages hold every entry once, newest first, also while more come [§5.4.5] 
   expect((await stranger.person.send(`GET ${path}`)).status).toBe(404);
 });
 
-test("an entry makes no event [§7.3.5]", async () => {
+test("a log entry sends no event [§7.3.5]", async () => {
   const { person, agent } = await createPair(app.url);
   const stream = await openStream(app.url, person.token);
   await agent.send("GET /v1/tasks");
@@ -255,7 +255,7 @@ test("an entry makes no event [§7.3.5]", async () => {
   stream.close();
 });
 
-test("nobody can read the log of a deleted key, and nothing is added to it [§15.1.5] [§5.4.6(1)]", async () => {
+test("the log of a deleted key cannot be read, and nothing is added to it [§15.1.5] [§5.4.6(1)]", async () => {
   const { person, agent } = await createPair(app.url);
   await agent.send("GET /v1/tasks");
   expect((await entriesOf(clock, person, agent)).length).toBe(1);

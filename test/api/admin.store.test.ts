@@ -1,4 +1,4 @@
-/** What the admin is told: counts of the whole store, accounts page by page, and this process. */
+/** What the operator sees: counts of the whole store, a list of accounts, and the figures of this process. */
 
 import { expect, test } from "bun:test";
 import { accounts as accounts_table } from "../../db/schema.ts";
@@ -26,7 +26,7 @@ import { exchange } from "../support/wire.ts";
 
 const NO_TASKS = { todo: 0, in_progress: 0, done: 0, cancelled: 0 };
 
-/** Two accounts that are there, one that is gone, and of each kind of thing some. */
+/** Two live accounts, a deleted one, and some resources of each kind. */
 async function tellStory(url: string, clock: ReturnType<typeof createTestClock>) {
   const { person, agent } = await createPair(url);
   await clock.advance(1);
@@ -51,7 +51,7 @@ async function tellStory(url: string, clock: ReturnType<typeof createTestClock>)
   return { person, other, agent, second };
 }
 
-test("the counts are those of the store, without what is deleted, in every process", async () => {
+test("the counts cover the whole store without deleted rows, in every process", async () => {
   const clock = createTestClock();
   const { url: database_url } = await createTestStore();
   const app = await startTestApp({ clock, database_url, env: ADMIN });
@@ -66,7 +66,7 @@ test("the counts are those of the store, without what is deleted, in every proce
       devices: 1,
       tasks: { todo: 2, in_progress: 1, done: 1, cancelled: 1 },
       questions: { pending: 2, answered: 1, expired: 0, cancelled: 1 },
-      // The task that the account made, and the answer.
+      // The task that the account created, and the answer.
       unread_items: 2,
       counted_at: clock.now(),
       took: 0,
@@ -95,7 +95,7 @@ test("the counts are those of the store, without what is deleted, in every proce
       },
     ]);
   }
-  // They are counted anew after some seconds, however often they are asked for.
+  // Counts are refreshed after some seconds, however often they are requested.
   await createTask(agent.send);
   await clock.advance(4.9);
   const admin = adminClient(app.url);
@@ -104,7 +104,7 @@ test("the counts are those of the store, without what is deleted, in every proce
   expect((await admin.overview.query()).counts!.tasks.todo).toBe(3);
 });
 
-test("accounts are paged newest first, each of them once, also while more are made", async () => {
+test("the list of accounts is newest first with each account once, also while accounts are created", async () => {
   const app = await startTestApp({ env: ADMIN });
   const admin = adminClient(app.url);
   expect(await admin.accounts.query()).toEqual({ accounts: [], next_cursor: null });
@@ -129,7 +129,7 @@ test("accounts are paged newest first, each of them once, also while more are ma
   }
 });
 
-test("a large store is counted in steps, between which other requests are answered", async () => {
+test("a large store is counted in steps, and other requests are answered between them", async () => {
   const { url } = await createTestStore();
   const store = await openStore({ url, auth_token: undefined }, systemClock);
   const insert = statement(insertWhere(accounts_table, sql`true`));
@@ -141,7 +141,7 @@ test("a large store is counted in steps, between which other requests are answer
     revision: "c",
     deleted_at: i % 10 ? null : i,
   });
-  // In parts: a batch has a time limit.
+  // Written in parts, since a batch has a time limit.
   for (let from = 0; from < 2_500; from += 250) {
     await store.write(Array.from({ length: 250 }, (_, i) => insert(row(from + i))));
   }
@@ -154,7 +154,7 @@ test("a large store is counted in steps, between which other requests are answer
   await store.close();
 });
 
-test("the minutes count requests and errors, without waits and admin requests", async () => {
+test("the figures of each minute count requests and errors, without waits and operator requests", async () => {
   const clock = createTestClock();
   await clock.advance(60 - (clock.now() % 60));
   const app = await startTestApp({ clock, env: ADMIN });
@@ -169,7 +169,7 @@ test("the minutes count requests and errors, without waits and admin requests", 
   expect(await last()).toMatchObject({ at, requests: 5, client_errors: 2, server_errors: 0 });
   expect((await last()).p99).toBeLessThan(0.001);
 
-  // On every surface; an ask that waits too.
+  // On every surface, and with an ask that waits.
   const waits = [
     () => agent.send(`GET /v1/questions/${id}?wait=10`),
     () => agent.send("GET /v1/inbox?wait=10"),
@@ -201,7 +201,7 @@ test("the minutes count requests and errors, without waits and admin requests", 
   }
   const { minutes } = await admin.series.query();
   expect(minutes.reduce((sum, { requests }) => sum + requests, 0)).toBe(5 + waits.length);
-  // What does not wait counts, on the same route too.
+  // A request that does not wait counts, also on the same route.
   await callTool(oldEra(app.url, agent.secret), "read_inbox");
   await agent.send(`GET /v1/questions/${id}?wait=0`);
   expect((await last()).p50).not.toBeNull();
@@ -213,7 +213,7 @@ test("the minutes count requests and errors, without waits and admin requests", 
   stream.close();
 });
 
-test("the figures of the process: streams, waits, memory, limits", async () => {
+test("the figures of the process have its streams, waits, memory and limits", async () => {
   const clock = createTestClock();
   const app = await startTestApp({ clock, env: ADMIN });
   const admin = adminClient(app.url);
@@ -248,7 +248,7 @@ test("the figures of the process: streams, waits, memory, limits", async () => {
   });
 });
 
-test("the figures of the store, the outbox and the jobs", async () => {
+test("the figures have the store, the outbox and the jobs", async () => {
   const clock = createTestClock();
   const app = await startTestApp({ clock, env: ADMIN });
   const admin = adminClient(app.url);
@@ -294,7 +294,7 @@ test("the figures of the store, the outbox and the jobs", async () => {
     done: 0,
     last_at: null,
   });
-  // The oldest ones go.
+  // The oldest minutes are dropped.
   await clock.advance(300);
   const none = await until(async () => {
     await clock.advance(30);
@@ -306,7 +306,7 @@ test("the figures of the store, the outbox and the jobs", async () => {
 });
 
 test.if(STORE_KIND === "server")(
-  "the figures show an unavailable store, and jobs that fail because of it",
+  "the figures show an unavailable store, and the jobs that fail because of it",
   async () => {
     const clock = createTestClock();
     const { url: database_url, sqld } = await createTestStore();
@@ -329,10 +329,10 @@ test.if(STORE_KIND === "server")(
     const { data } = await admin.overview.query().catch((thrown: any) => thrown);
     expect([data.httpStatus, data.code_name]).toEqual([503, "store_unavailable"]);
     expect((await admin.process.query()).pid).toBe(process.pid);
-    // The minute that begins meanwhile has a gap, and the next one has none.
+    // The minute that begins meanwhile has a gap, and the next minute has none.
     const gaps = async () => {
       await clock.advance(60);
-      // The figures of the minute are read at the same time; time must not move on before they are there.
+      // The figures of the minute are read at that moment, so time moves on only once they are there.
       await admin.overview.query().catch(() => null);
       const last = async () => (await admin.series.query()).minutes.at(-1)!;
       const { store_read, outbox_events, pushes_queued } = await last();

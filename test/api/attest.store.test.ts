@@ -1,4 +1,4 @@
-/** Challenges, and the creation of an account that asks for an attestation (docs/interface.md 4.2). */
+/** Challenges, and creating an account that requires an attestation (§4.2). */
 
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -38,7 +38,7 @@ const challenge = async (url = app.url): Promise<string> =>
 const create = (attestation: unknown, url = app.url) =>
   client(url)("POST /v1/accounts", { attestation });
 
-/** Creates an account with it; gives status and code. */
+/** Creates an account with this body; returns the status and code. */
 const outcome = async (attestation: unknown, url = app.url) => {
   const { status, body } = await create(attestation, url);
   return `${status} ${body.code ?? "created"}`;
@@ -46,7 +46,7 @@ const outcome = async (attestation: unknown, url = app.url) => {
 const INVALID = "403 attestation_invalid";
 const CREATED = "201 created";
 
-test("a challenge is new each time and lasts five minutes [§4.2.2]", async () => {
+test("each challenge is new and is valid for five minutes [§4.2.2]", async () => {
   const send = client(app.url);
   const { status, body } = await send("POST /v1/attest/challenge", {});
   expect([status, body]).toEqual([
@@ -56,7 +56,7 @@ test("a challenge is new each time and lasts five minutes [§4.2.2]", async () =
   expect(await challenge()).not.toBe(body.challenge);
 });
 
-test("an account needs an attestation, and one is good for one account [§4.2.2] [§4.2.1]", async () => {
+test("creating an account requires an attestation, and each attestation is good for one account [§4.2.2] [§4.2.1]", async () => {
   const before = await count("accounts");
   const without = await client(app.url)("POST /v1/accounts", {});
   const text = JSON.stringify(without.body);
@@ -73,7 +73,7 @@ test("an account needs an attestation, and one is good for one account [§4.2.2]
   );
   expect(await count("accounts")).toBe(before + 1);
 
-  // A repetition makes nothing, so its attestation is not looked at (§5.2.1(4)).
+  // A repetition creates nothing, so its attestation is not checked (§5.2.1(4)).
   const token = newToken();
   const once = attestationOf(await authority.attest(await challenge()));
   const sent = () => client(app.url)("POST /v1/accounts", { attestation: once, token });
@@ -81,9 +81,9 @@ test("an account needs an attestation, and one is good for one account [§4.2.2]
   expect([status, (await sent()).body]).toEqual([201, body]);
 });
 
-test("a challenge that is expired, made up or used by a failed attempt is refused [§4.2.1]", async () => {
+test("a challenge that is expired, invented or used by a failed attempt is refused [§4.2.1]", async () => {
   const before = await count("accounts");
-  // Between two passes of the job that removes what is expired.
+  // Between two runs of the job that deletes expired challenges.
   await clock.advance(1);
   const timely = await authority.attest(await challenge());
   const late = await authority.attest(await challenge());
@@ -98,11 +98,11 @@ test("a challenge that is expired, made up or used by a failed attempt is refuse
   expect(await count("accounts")).toBe(before + 1);
 });
 
-test("of many requests with one challenge, over two processes, one makes an account [§4.2.1]", async () => {
+test("of many requests with one challenge, over two processes, one creates an account [§4.2.1]", async () => {
   for (let round = 0; round < 5; round++) {
     const before = await count("accounts");
     const value = await challenge(round % 2 ? peer.url : app.url);
-    // Each with a key of its own: only the challenge is the same.
+    // Each request has a key of its own; only the challenge is shared.
     const attempts = await Promise.all(Array.from({ length: 8 }, () => authority.attest(value)));
     const outcomes = await Promise.all(
       attempts.map((attempt, i) => outcome(attestationOf(attempt), i % 2 ? peer.url : app.url)),
@@ -112,7 +112,7 @@ test("of many requests with one challenge, over two processes, one makes an acco
   }
 });
 
-test("what is no attestation is 403, at every length and of any shape [§4.2.1]", async () => {
+test("anything that is not an attestation is 403, at every length and in any shape [§4.2.1]", async () => {
   const before = await count("accounts");
   const good = await authority.attest(await challenge());
   const whole = attestationOf(good);
@@ -143,17 +143,17 @@ test("what is no attestation is 403, at every length and of any shape [§4.2.1]"
     expect(await outcome(attestationOf(attempt))).toBe(INVALID);
   }
   expect(await count("accounts")).toBe(before);
-  // None of them was a fault of the server, and nothing of them was logged.
+  // None of these was a server error, and nothing of them was logged.
   const text = app.lines.join("");
   expect(text).toContain('"event":"attestation refused"');
   expect(text).not.toContain('"level":"error"');
   expect(text).not.toContain(good.challenge);
   expect(text).not.toContain(good.key_id);
-  // A cut off one named no challenge, so the whole one is still good.
+  // The truncated object named no challenge, so the whole attestation is still good.
   expect(await outcome(whole)).toBe(CREATED);
 });
 
-test("while none is required, whatever is sent is ignored, and challenges are given all the same", async () => {
+test("while attestation is not required, it is ignored when sent, and challenges are still given", async () => {
   const off = await startTestApp({ clock, database_url });
   expect(await challenge(off.url)).toMatch(/^[\w-]{43}$/);
   for (const attestation of ["", "anything", "\u0000"]) {
@@ -161,7 +161,7 @@ test("while none is required, whatever is sent is ignored, and challenges are gi
   }
 });
 
-test("challenges that ran out leave the store", async () => {
+test("expired challenges are deleted from the store", async () => {
   await challenge();
   await app.jobs.settled();
   await clock.skip(200);
@@ -173,7 +173,7 @@ test("challenges that ran out leave the store", async () => {
   expect(await outcome(attestationOf(await authority.attest(kept)))).toBe(CREATED);
 });
 
-test("settings that do not fit stop the start and are named", async () => {
+test("invalid attestation settings stop the start and are named", async () => {
   const start = (more: Record<string, string | undefined>) =>
     startTestApp({ env: { ...env, ...more } as Record<string, string> });
   const { message } = await rejectionOf(start({ ATTEST_APP_ID: "" }));

@@ -1,4 +1,4 @@
-/** The routes of channels (docs/interface.md 19.1, 19.2). */
+/** The routes of channels (§19.1, §19.2). */
 
 import { expect, test } from "bun:test";
 import { WEBHOOK_LIMITS } from "../../src/notification-limits.ts";
@@ -11,7 +11,7 @@ import { until } from "../support/until.ts";
 const clock = createTestClock();
 const receiver = startReceiver();
 const app = await startTestApp({ clock, env: { RATE_LIMITS: "on" } });
-// Each account from an address of its own, as far as the limit of creations goes.
+// Each account comes from its own address, so that the limit on creations is not reached.
 const person = await createPerson(app.url);
 const other = await createPerson(app.url);
 
@@ -49,7 +49,7 @@ test("a channel is created, listed, changed and deleted [§19.2.1] [§19.2.2] [�
   expect((await person.send("GET /v1/channels")).body).toEqual({ channels: [] });
 });
 
-test("neither the URL nor the secret is shown again, or logged [§19.1.4]", async () => {
+test("the URL and secret of a channel are never shown again or logged [§19.1.4]", async () => {
   const url = receiver.url("/hidden-in-the-path");
   const { body } = await person.send("POST /v1/channels", { ...WEBHOOK, url });
   await app.webhooks.settled();
@@ -67,18 +67,18 @@ test("neither the URL nor the secret is shown again, or logged [§19.1.4]", asyn
   await person.send(`DELETE ${path}`);
 });
 
-test("an account has 20 channels at most [§19.2.2]", async () => {
+test("an account has at most 20 channels [§19.2.2]", async () => {
   const made = [];
   for (let i = 0; i < 21; i++) made.push(await other.send("POST /v1/channels", WEBHOOK));
   expect(made.slice(0, 20).every(({ status }) => status === 201)).toBe(true);
   expect(made[20]!.body).toMatchObject({ status: 409, code: "too_many_channels" });
   await other.send(`DELETE /v1/channels/${made[3]!.body.channel.id}`);
-  // Of two at once one gets the place.
+  // Of two concurrent requests, one gets the last place.
   const both = [WEBHOOK, WEBHOOK].map((body) => other.send("POST /v1/channels", body));
   expect((await Promise.all(both)).map(({ status }) => status).sort()).toEqual([201, 409]);
 });
 
-test("a URL that cannot be used is refused when the channel is created [§19.1.6]", async () => {
+test("an unusable URL is refused when the channel is created [§19.1.6]", async () => {
   for (const url of [
     "https://10.1.2.3/",
     "https://169.254.169.254/",
@@ -93,7 +93,7 @@ test("a URL that cannot be used is refused when the channel is created [§19.1.6
   }
 });
 
-test("what cannot be a topic or a token is refused [§19.5.1]", async () => {
+test("an invalid ntfy topic or token is refused [§19.5.1]", async () => {
   const host = "https://ntfy.example";
   const refused = async (body: object) => {
     const given = { type: "ntfy", label: "x", url: `${host}/t`, ...body };
@@ -110,7 +110,7 @@ test("what cannot be a topic or a token is refused [§19.5.1]", async () => {
   expect(await refused({ type: "webhook", buttons: true })).toEqual([422, ["buttons"]]);
 });
 
-test("a test has one attempt, and its outcome is the channel's [§19.2.5] [§19.1.5]", async () => {
+test("a channel test makes one attempt, and the channel shows its outcome [§19.2.5] [§19.1.5]", async () => {
   const { body } = await person.send("POST /v1/channels", { ...WEBHOOK, url: receiver.url("/t") });
   await app.webhooks.settled();
   receiver.take();
@@ -157,7 +157,7 @@ test("a test has one attempt, and its outcome is the channel's [§19.2.5] [§19.
   expect((await person.send(`POST ${path}/test`)).status).toBe(404);
 });
 
-test("a test without an answer fails as timed_out [§19.2.5] [§19.1.5]", async () => {
+test("a channel test without a response fails as timed_out [§19.2.5] [§19.1.5]", async () => {
   const impatient = await startTestApp({ clock, timers: clock });
   const { send } = await createPerson(impatient.url);
   const { body } = await send("POST /v1/channels", { ...WEBHOOK, url: receiver.url("/silent") });

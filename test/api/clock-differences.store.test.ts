@@ -1,4 +1,4 @@
-/** Wall clocks that differ: what log, health and metrics say, and that nothing is ended early [§11.5.3]. */
+/** Wall clocks that differ: what log, health and metrics report, and that nothing is ended early (§11.5.3). */
 
 import { expect, test } from "bun:test";
 import { ADMIN, ADMIN_TOKEN } from "../support/admin.ts";
@@ -30,7 +30,7 @@ async function start(
   return { app, clock };
 }
 
-/** Lets time go by for all of them. */
+/** Moves time on for all processes. */
 async function pass(seconds: number, ...processes: readonly Process[]): Promise<void> {
   for (let i = 0; i < seconds; i++) {
     for (const { app, clock } of processes) {
@@ -55,7 +55,7 @@ async function offsetsOf({ app }: Process): Promise<Record<string, number>> {
 const linesOf = ({ app }: Process, event: string) =>
   app.lines.filter((line) => line.includes(`"event":"${event}"`)).map((line) => JSON.parse(line));
 
-test("a process whose clock differs from that of its store says so, until it agrees [§11.5.3]", async () => {
+test("a process whose clock differs from its store's reports it until the clocks agree [§11.5.3]", async () => {
   const { url } = await createTestStore();
   let store_ahead = 0;
   const clock = createTestClock();
@@ -89,7 +89,7 @@ test("a process whose clock differs from that of its store says so, until it agr
   }
   const [line, ...more] = linesOf(process, "clock differs");
   expect(line).toMatchObject({ level: "warn", against: "store", seconds_ahead: -5.2 });
-  // Once a minute at most.
+  // At most once a minute.
   expect(more).toEqual([]);
   await pass(60, process);
   expect(linesOf(process, "clock differs").at(-1)).toMatchObject({ seconds_ahead: -DAY });
@@ -99,11 +99,11 @@ test("a process whose clock differs from that of its store says so, until it agr
   expect(linesOf(process, "clock agrees")).not.toEqual([]);
 });
 
-test("processes that share a file see how far their clocks are apart, and agree again [§11.5.3]", async () => {
+test("processes that share a file report how far their clocks are apart until they agree [§11.5.3]", async () => {
   const { url } = await createTestStore();
   const right = await start(url, 0);
   await pass(15, right);
-  // Test clocks begin at the real time: 15 seconds went by for the other one.
+  // Test clocks begin at the real time, so 15 seconds went by for the other process.
   const ahead = await start(url, DAY + 15);
   await pass(15, right, ahead);
   for (const one of [right, ahead]) {
@@ -118,11 +118,11 @@ test("processes that share a file see how far their clocks are apart, and agree 
   expect((await offsetsOf(ahead)).process).toBeCloseTo(0, -1);
 });
 
-test("processes whose clocks agree say nothing, also after a pause of one [§11.5.3]", async () => {
+test("processes whose clocks agree report nothing, also after one of them slept [§11.5.3]", async () => {
   const { url } = await createTestStore();
   const [one, two] = [await start(url, 0), await start(url, 1)];
   await pass(25, one, two);
-  // It sleeps for an hour, and the machine with it.
+  // The process sleeps for an hour, as does its machine.
   await two.clock.skip(3_600);
   one.clock.shiftWall(3_600);
   await pass(25, one, two);
@@ -132,7 +132,7 @@ test("processes whose clocks agree say nothing, also after a pause of one [§11.
   }
 });
 
-test("a clock that was set back is told, also if it was while no process ran [§11.5.3]", async () => {
+test("a clock that was set back is reported, even if no process ran at the time [§11.5.3]", async () => {
   const { url } = await createTestStore();
   const first = await start(url, 0);
   await pass(3, first);
@@ -151,7 +151,7 @@ for (const [kind, has_time] of [
   ["on a file", false],
   ["on a server", true],
 ] as const) {
-  test(`a process ${kind} that starts days ahead of another ends nothing of it [§11.5.3]`, async () => {
+  test(`a process ${kind} that starts days ahead of another ends nothing that the other owns [§11.5.3]`, async () => {
     const { url } = await createTestStore();
     const right = await start(url, 0);
     const { person, agent } = await createPair(right.app.url);
@@ -162,7 +162,7 @@ for (const [kind, has_time] of [
     const ahead = await start(url, 40 * DAY + 15, time);
     await pass(70, ahead, right);
     for (const { app } of [ahead, right]) {
-      // An overdue one would expire by being read.
+      // An overdue question would expire when it is read.
       for (const credential of [person.token, agent.secret]) {
         const send = client(app.url, credential);
         expect((await send(`GET /v1/questions/${asked.id}`)).body.status).toBe("pending");
@@ -197,7 +197,7 @@ test("a process on a file that starts days ahead of another ends nothing in its 
   expect([status, body.status]).toEqual([200, "pending"]);
 });
 
-test("after a rest of the store, what is overdue expires within ten seconds [§3.1.3]", async () => {
+test("after the store was at rest, an overdue question expires within ten seconds [§3.1.3]", async () => {
   const { url } = await createTestStore();
   const first = await start(url, 0);
   const { person, agent } = await createPair(first.app.url);

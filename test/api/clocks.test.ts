@@ -1,4 +1,4 @@
-/** A process whose clock is wrong takes nothing from the others (docs/interface.md 11.5). */
+/** A process whose clock is wrong deletes nothing that the others still need (§11.5). */
 
 import { afterAll, expect, test } from "bun:test";
 import { openStore } from "../../db/store/open.ts";
@@ -15,7 +15,7 @@ import { createTestStore } from "../support/store.ts";
 const DAY = 86_400;
 const AHEAD = 40 * DAY;
 
-/** Two processes on one store, the second one with its clock ahead by days. */
+/** Two processes on one store, the second with its clock days ahead. */
 async function startTwo(store_time: "of the first" | "of the second") {
   const { url: database_url } = await createTestStore();
   const clock = createTestClock();
@@ -30,7 +30,7 @@ async function startTwo(store_time: "of the first" | "of the second") {
     const query = sql.raw(`select count(*) from ${table}`);
     return (await store.read(statement(query, { gives: "rows" })({})))[0]![0] as number;
   };
-  /** Lets the jobs of the second one pass, while `seconds` go by for it. */
+  /** Lets the second process run its jobs while `seconds` go by for it. */
   const pass = async (seconds: number, step = seconds) => {
     for (let left = seconds; left > 0; left -= step) {
       await ahead.skip(step);
@@ -40,7 +40,7 @@ async function startTwo(store_time: "of the first" | "of the second") {
   return { app, wrong, count, pass };
 }
 
-test("a process that is days ahead prunes no event before it has seen it for five minutes", async () => {
+test("a process that is days ahead prunes an event only after seeing it for five minutes", async () => {
   const { app, count, pass } = await startTwo("of the second");
   const { agent } = await createPair(app.url);
   await pass(30);
@@ -77,12 +77,12 @@ for (const whose of ["of the first", "of the second"] as const) {
   });
 }
 
-test("the time of a libSQL server is its own; the time of a file is the machine's", async () => {
+test("a libSQL server has its own time, and a file has the time of the machine", async () => {
   const { url } = await createTestStore();
   const store = await openStore({ url, auth_token: undefined }, systemClock);
   const time = await storeTime(store);
   if (store.kind === "embedded") expect(time).toBeNull();
-  // The server of the tests runs on this machine.
+  // The test's server runs on this machine.
   else expect(Math.abs(time! - systemClock.now())).toBeLessThan(30);
   await store.close();
 });

@@ -1,4 +1,4 @@
-/** Devices: replace semantics, and one push token in one registration (docs/interface.md 5.3). */
+/** Devices: a PUT replaces, and a push token belongs to one registration (§5.3). */
 
 import { expect, test } from "bun:test";
 import { openStore } from "../../db/store/open.ts";
@@ -18,7 +18,7 @@ const newId = () => `dev_${crypto.randomUUID()}`;
 const TOKENS = { apns_token: "aa01", push_to_start_token: "bb02", widget_push_token: "cc03" };
 const NONE = { apns_token: null, push_to_start_token: null, widget_push_token: null };
 
-test("a PUT creates, then replaces; a token that is missing becomes null [§2.2] [§5.3.2] [§5.3.2(2)] [§5.3.2(1)]", async () => {
+test("a PUT creates a device, then replaces it; a missing token becomes null [§2.2] [§5.3.2] [§5.3.2(2)] [§5.3.2(1)]", async () => {
   const { send } = await createPerson(app.url);
   const id = newId();
   const made = await send(`PUT /v1/devices/${id}`, { ...DEVICE, ...TOKENS, apns_token: "AA01" });
@@ -34,7 +34,7 @@ test("a PUT creates, then replaces; a token that is missing becomes null [§2.2]
     widget_push_token: "dd04",
     updated_at: clock.now(),
   });
-  // In the same millisecond it still moves on.
+  // updated_at grows even within one millisecond.
   const again = await send(`PUT /v1/devices/${id}`, { ...other, ...NONE });
   expect(again.body).toEqual({ id, ...other, ...NONE, updated_at: expect.any(Number) });
   expect(again.body.updated_at).toBeGreaterThan(partial.body.updated_at);
@@ -59,7 +59,7 @@ test("the list has the account's own devices, the last registered first", async 
   expect((await send("GET /v1/devices")).body).toEqual({ devices: list.devices.slice(0, 2) });
 });
 
-test("a DELETE removes it, and is 404 for what is not there [§5.3.3]", async () => {
+test("a DELETE removes a device, and is 404 for a device that is not there [§5.3.3]", async () => {
   const { send } = await createPerson(app.url);
   const stranger = await createPerson(app.url);
   const id = newId();
@@ -69,7 +69,7 @@ test("a DELETE removes it, and is 404 for what is not there [§5.3.3]", async ()
   expect((await send(`DELETE /v1/devices/${id}`)).status).toBe(404);
 });
 
-test("an id is dev_ and a lowercase UUID [§1.4.1]", async () => {
+test("a device id is dev_ and a lowercase UUID [§1.4.1]", async () => {
   const { send } = await createPerson(app.url);
   for (const id of [newId().toUpperCase(), newId().slice(0, -1), crypto.randomUUID(), "dev_1"]) {
     const { status, body } = await send(`PUT /v1/devices/${id}`, DEVICE);
@@ -77,7 +77,7 @@ test("an id is dev_ and a lowercase UUID [§1.4.1]", async () => {
   }
 });
 
-test("a push token moves to the newest registration, in whichever account, and takes the others along [§5.3.2(3)]", async () => {
+test("a push token moves with the device's other tokens to its newest registration, in any account [§5.3.2(3)]", async () => {
   const one = await createPerson(app.url);
   const two = await createPerson(app.url);
   const id = newId();
@@ -95,7 +95,7 @@ test("a push token moves to the newest registration, in whichever account, and t
   );
 });
 
-test("a push token that many concurrent PUTs on two processes claim ends in one device [§5.3.2(3)]", async () => {
+test("a push token that many concurrent PUTs claim in two processes ends up with one device [§5.3.2(3)]", async () => {
   const second = await startTestApp({ clock, database_url });
   const people = await Promise.all(Array.from({ length: 6 }, () => createPerson(app.url)));
   const puts = people.flatMap(({ token }, i) =>
@@ -130,7 +130,7 @@ test("a 21st device replaces the least recently updated one", async () => {
   expect(new Set(left)).toEqual(new Set([...ids.filter((id) => id !== ids[1]), last]));
 });
 
-/** Account, id and tokens of the devices that match, read from the store itself. */
+/** Account, id and tokens of the devices that match, read directly from the store. */
 async function stored(where: string) {
   const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
   const query = sql.raw(

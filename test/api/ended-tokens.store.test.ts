@@ -1,4 +1,4 @@
-/** What a `401` says of an account token: that this store ended it, or nothing (docs/interface.md 4.1.7). */
+/** What a `401` says about an account token: that this store ended it, or nothing (§4.1.7). */
 
 import { expect, test } from "bun:test";
 import { pruneEndedTokens } from "../../db/credentials.ts";
@@ -19,7 +19,7 @@ const there = await startTestApp({ database_url });
 const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
 const rowsOf = (text: string) => store.read(statement(sql.raw(text), { gives: "rows" })({}));
 
-/** What each surface says of a refused token: `ended`, and the code. */
+/** What each surface says about a refused token: `ended`, and the code. */
 async function saidOf(url: string, credential: string) {
   const rest = await exchange(url, "GET", "/v1/account", { credential });
   const stream = await exchange(url, "GET", "/v1/events", { credential });
@@ -37,7 +37,7 @@ async function saidOf(url: string, credential: string) {
 const ENDED = ["401,unauthorized,true"];
 const UNKNOWN = ["401,unauthorized,"];
 
-test("a token that ended is told from one that the store does not know, in every process [§4.1.7]", async () => {
+test("every process tells a token that ended from one that the store does not know [§4.1.7]", async () => {
   const person = await createPerson(here.url);
   const other = await pair(here.url, person);
   const gone = await createPerson(here.url);
@@ -53,7 +53,7 @@ test("a token that ended is told from one that the store does not know, in every
       expect(await saidOf(url, token)).toEqual(ENDED);
     }
   }
-  // The end of the account's other tokens is remembered too, and none of them names the account.
+  // The store also remembers that the account's other tokens ended; no record names the account.
   await exchange(here.url, "DELETE", "/v1/account", { credential: next });
   for (const token of [other.token, person.token, next]) {
     expect(await saidOf(there.url, token)).toEqual(ENDED);
@@ -66,7 +66,7 @@ test("a token that ended is told from one that the store does not know, in every
   expect(await saidOf(empty.url, next)).toEqual(UNKNOWN);
 });
 
-test("a token that is in use again is valid, and a credential of another kind is never called ended [§4.1.7]", async () => {
+test("a token that is in use again is valid, and another kind of credential is never called ended [§4.1.7]", async () => {
   const person = await createPerson(here.url);
   const next = newToken();
   await person.send("POST /v1/account/token", { token: next });
@@ -88,7 +88,7 @@ test("a token that is in use again is valid, and a credential of another kind is
   }
 });
 
-test("ended tokens are kept for a year, the newest 100 of an account [§4.1.7]", async () => {
+test("ended tokens are remembered for a year, at most the newest 100 of each account [§4.1.7]", async () => {
   const person = await createPerson(here.url);
   const { id } = person.account;
   const add = (name: string, at: number) =>
@@ -106,7 +106,7 @@ test("ended tokens are kept for a year, the newest 100 of an account [§4.1.7]",
   const left = (await rowsOf(`select digest from ended_tokens where owner = '${id}'`)).flat();
   expect(left).toHaveLength(100);
   expect(left).toContain(digest(person.token));
-  // The oldest went.
+  // The oldest were deleted.
   expect(left).not.toContain(`${id} 0`);
 
   expect(await pruneEndedTokens(store, start + 60, 5)).toBe(5);

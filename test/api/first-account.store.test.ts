@@ -1,4 +1,4 @@
-/** `ACCOUNT_CREATION=first`: one account in all, with the start code (docs/interface.md §5.2.1). */
+/** `ACCOUNT_CREATION=first`: the start code creates one account and no other (§5.2.1). */
 
 import { afterAll, expect, test } from "bun:test";
 import { createSweeper, EVENTS_KEPT } from "../../db/deletions.ts";
@@ -19,7 +19,7 @@ const env = { ACCOUNT_CREATION: "first" };
 const create = (url: string, body: object = {}) =>
   exchange(url, "POST", "/v1/accounts", { body: JSON.stringify(body) });
 
-test("the first account needs the start code, and there is no second one [§5.2.1(1)]", async () => {
+test("the first account needs the start code, and a second one is refused [§5.2.1(1)]", async () => {
   const { url: database_url } = await createTestStore();
   const app = await startTestApp({ env, database_url });
   const other = await startTestApp({ database_url });
@@ -43,12 +43,12 @@ test("the first account needs the start code, and there is no second one [§5.2.
     expectProblem(await create(app.url, body), "account_creation_off");
   }
   for (const line of app.lines) expect(line).not.toContain(start_code);
-  // A process that lets anyone in has no code to show, and ignores one.
+  // A process with open creation shows no code and ignores one.
   expect(await other.startCode()).toBeNull();
   expect((await create(other.url, { start_code: "anything" })).status).toBe(201);
 });
 
-test("of requests at once in two processes, exactly one creates the account [§5.2.1(1)]", async () => {
+test("of concurrent requests in two processes, exactly one creates the account [§5.2.1(1)]", async () => {
   const { url: DATABASE_URL } = await createTestStore();
   const app = await startTestApp({ env, database_url: DATABASE_URL });
   const start_code = (await app.startCode())!;
@@ -64,12 +64,12 @@ test("of requests at once in two processes, exactly one creates the account [§5
   process.kill();
 });
 
-test("a store that had an account stays used, also when nothing of it is left [§5.2.1(1)]", async () => {
+test("a store that ever had an account stays used, even when nothing is left of it [§5.2.1(1)]", async () => {
   const { url: database_url } = await createTestStore();
   const open = await startTestApp({ database_url });
   const first = await startTestApp({ env, database_url });
   const start_code = (await first.startCode())!;
-  // Before version 0.2.0 there was no such setting, and any account counts.
+  // Versions before 0.2.0 lack this setting, so any account counts.
   const person = await createPerson(open.url);
   expect(await first.startCode()).toBeNull();
   expect((await person.send("DELETE /v1/account")).status).toBe(204);

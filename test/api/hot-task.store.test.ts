@@ -1,4 +1,4 @@
-/** Many clients that change one task at once, over real sockets (docs/interface.md 11). */
+/** Many clients that change one task at once, over real sockets (§11). */
 
 import { expect, test } from "bun:test";
 import type { Task } from "../../src/model/task.ts";
@@ -15,11 +15,11 @@ const MANY = 64;
 const times = <T>(count: number, make: (i: number) => T) =>
   Array.from({ length: count }, (_, i) => make(i));
 
-/** Bodies with one field each, and the state that all of them leave, whatever their order. */
+/** Bodies with one field each, and the state that they leave together, in any order. */
 const bodyOf = (i: number) =>
   [{ status_note: `note ${i}` }, { progress: i }, { title: `title ${i}` }][i % 3]!;
 
-/** The answers in the order of their changes: each differs from the last one by its own field. */
+/** The responses in the order of their changes: each differs from the previous one by its own field. */
 function expectInOrder(first: Task, answers: readonly Answer<Task>[], bodies: readonly object[]) {
   const order = answers
     .map(({ body }, i) => ({ body, sent: bodies[i]! }))
@@ -37,7 +37,7 @@ test.each([
   ["one process", 1],
   ["two processes", 2],
 ] as const)(
-  "64 PATCHes of one task through %s: each answer and event is right [§7.2 task.updated]",
+  "64 concurrent PATCHes of one task through %s have the right responses and events [§7.2 task.updated]",
   async (_, processes) => {
     const { person, agent } = await createPair(one.url);
     const task = await createTask(agent.send);
@@ -66,7 +66,7 @@ test.each([
   },
 );
 
-test("a DELETE among PATCHes of one task in two processes gets through, and ends them with 404", async () => {
+test("a DELETE among PATCHes of one task in two processes succeeds, and later PATCHes are 404", async () => {
   const { person, agent } = await createPair(one.url);
   const task = await createTask(agent.send);
   const stream = await openStream(two.url, person.token);

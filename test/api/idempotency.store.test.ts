@@ -1,4 +1,4 @@
-/** Requests that are sent again (docs/interface.md 8). */
+/** Requests that are sent again (§8). */
 
 import { expect, test } from "bun:test";
 import { openStore } from "../../db/store/open.ts";
@@ -25,12 +25,12 @@ const clock = createTestClock();
 const database_url = (await createTestStore()).url;
 const app = await startTestApp({ clock, database_url });
 
-/** Sends with an `Idempotency-Key`. */
+/** Sends a request with an `Idempotency-Key`. */
 const once = (send: Send, key: string) => (request: `${string} /${string}`, body: unknown) =>
   send(request, body, { headers: { "idempotency-key": key } });
 const replayed = ({ headers }: Answer) => headers.get("idempotency-replayed");
 
-test("the same request again gives the resource as it now is, and changes nothing", async () => {
+test("a repeated request returns the resource as it is now, and changes nothing", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person, "other");
   const question = await ask(agent.send);
@@ -108,7 +108,7 @@ test("the same request again gives the resource as it now is, and changes nothin
     expect(mismatch.body.fields).toBeUndefined();
     const { body: end } = await person.send("POST /v1/keys", { label: "end" });
     await stream.next(({ data }) => data.key?.id === end.key.id);
-    // Exactly what the first request and the change did.
+    // The events are exactly those of the first request and the change.
     const told = stream.events.slice(1).map(({ event }) => event);
     expect(told.slice(0, events.length)).toEqual([...events]);
     const made = told.filter((event) => event === events[0]);
@@ -117,7 +117,7 @@ test("the same request again gives the resource as it now is, and changes nothin
   }
 });
 
-test("the key belongs to one credential, method and path", async () => {
+test("an idempotency key is valid for one credential, method and path", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person, "other");
   const body = { title: "t" };
@@ -138,7 +138,7 @@ test("the key belongs to one credential, method and path", async () => {
   expect(mine.body.id).not.toBe(theirs.body.id);
 });
 
-test("what was refused is not kept: the same key may succeed later", async () => {
+test("a refused request is not remembered, so its idempotency key may succeed later", async () => {
   const { person, agent } = await createPair(app.url);
   const send = once(agent.send, "k");
   const pending = [];
@@ -148,7 +148,7 @@ test("what was refused is not kept: the same key may succeed later", async () =>
   await person.send(`POST /v1/questions/${pending[0]!.id}/answer`, { answer: "Yes" });
   const asked = await send("POST /v1/questions", { prompt: "p" });
   expect([asked.status, replayed(asked)]).toEqual([201, null]);
-  // Full again: the replay is no new question.
+  // The limit is reached again: the replay is not a new question.
   const again = await send("POST /v1/questions", { prompt: "p" });
   expect([again.status, replayed(again), again.body.id]).toEqual([201, "true", asked.body.id]);
 
@@ -160,7 +160,7 @@ test("what was refused is not kept: the same key may succeed later", async () =>
   expect([conflict.status, conflict.body.code]).toEqual([409, "question_not_pending"]);
 });
 
-test("of many at once, one does it and the others give what it made", async () => {
+test("of many concurrent requests, one takes effect and the others return what it created", async () => {
   const { person, agent } = await createPair(app.url);
   const second = await startTestApp({ clock, database_url });
   const question = await ask(agent.send);
@@ -192,7 +192,7 @@ test("a repeated ask-and-wait waits again", async () => {
   const { person, agent } = await createPair(app.url);
   const ask_and_wait = (seconds: number) =>
     once(agent.send, "k")(`POST /v1/questions?wait=${seconds}`, { prompt: "p" });
-  // A place is taken before the sleep begins, at which the timer is set.
+  // The place is taken before the sleep begins, which sets the timer.
   const first = ask_and_wait(50);
   await until(() => clock.pendingIn(50) === 1);
   const second = ask_and_wait(20);
@@ -213,7 +213,7 @@ test("a repeated ask-and-wait waits again", async () => {
   expect(app.waits.count()).toBe(0);
 });
 
-test("a key is 1 to 255 characters, and counts for a day", async () => {
+test("an idempotency key has 1 to 255 characters and counts for a day", async () => {
   const { agent } = await createPair(app.url);
   for (const key of ["", "x".repeat(256)]) {
     const { status, body } = await once(agent.send, key)("POST /v1/tasks", { title: "" });
@@ -238,7 +238,7 @@ test("a key is 1 to 255 characters, and counts for a day", async () => {
   });
 });
 
-test("what the request made may be gone: then the replay is 404", async () => {
+test("a replay whose resource is gone is 404", async () => {
   const { person, agent } = await createPair(app.url);
   const create = () => once(agent.send, "k")("POST /v1/tasks", { title: "t" });
   const { id } = (await create()).body;
@@ -255,7 +255,7 @@ test("routes that return a secret ignore the header", async () => {
   expect([first, second].map((one) => replayed(one!))).toEqual([null, null]);
 });
 
-test("the store keeps digests and an id, nothing that was sent", async () => {
+test("the store keeps digests and an id of a request, never its content", async () => {
   const { agent, person } = await createPair(app.url);
   await once(agent.send, "the-very-key")("POST /v1/tasks", { title: "the very title" });
   await createTask(person.send, { title: "x", key_id: agent.key.id });

@@ -1,4 +1,4 @@
-/** Inboxes, messages and agents (docs/interface.md 5.9 to 5.11). */
+/** Inboxes, messages and agents (§5.9, §5.10, §5.11). */
 
 import { expect, test } from "bun:test";
 import type { Item } from "../../src/model/item.ts";
@@ -15,7 +15,7 @@ const DAY = 86_400;
 const asleep = (count: number) => until(() => app.waits.count() === count);
 const types = (items: readonly Item[]) => items.map(({ type }) => type);
 
-test("each change by the account makes an item that says what it was [§5.9.1] [§2.6] [§2.7] [§7.3.2]", async () => {
+test("each change by the account adds an inbox item that says what changed [§5.9.1] [§2.6] [§2.7] [§7.3.2]", async () => {
   const { person, agent } = await createPair(app.url);
   const key_id = agent.key.id;
   const stream = await openStream(app.url, person.token);
@@ -43,7 +43,7 @@ test("each change by the account makes an item that says what it was [§5.9.1] [
         type: "task.created",
         task_id: task.id,
         question_id: null,
-        // It is gone by now.
+        // The task is deleted by now.
         task: null,
         question: null,
         created_at: now - 1,
@@ -88,7 +88,7 @@ test("each change by the account makes an item that says what it was [§5.9.1] [
   stream.close();
 });
 
-test("what the agent does itself, and what changes nothing, makes no item [§5.9.1]", async () => {
+test("the agent's own changes and changes without effect add no inbox item [§5.9.1]", async () => {
   const { person, agent } = await createPair(app.url);
   const task = await createTask(agent.send);
   const gone = await createTask(agent.send);
@@ -106,19 +106,19 @@ test("what the agent does itself, and what changes nothing, makes no item [§5.9
     expect((await agent.send(`GET /v1/inbox${query}`)).body).toEqual({ items: [], unread: 0 });
   }
   await createTask(agent.send);
-  // A read that found nothing is no event.
+  // A read that found nothing sends no event.
   expect(await stream.names(1)).toEqual(["task.created"]);
   stream.close();
 });
 
-test("a read without peek marks what it returns as read, oldest first [§5.9.2] [§7.3.2]", async () => {
+test("a read without peek marks the returned items as read, oldest first [§5.9.2] [§7.3.2]", async () => {
   const { person, agent } = await createPair(app.url);
   const key_id = agent.key.id;
   for (let i = 0; i < 5; i++) await person.send("POST /v1/messages", { key_id, text: `m${i}` });
   const stream = await openStream(app.url, person.token);
   const texts = async (query: string) => {
     const { body } = await agent.send(`GET /v1/inbox${query}`);
-    // An answer that makes them read shows them so.
+    // A response that marks items as read shows them as read.
     const read_at = query.startsWith("?peek") ? null : clock.now();
     expect(body.items.map((item: Item) => item.read_at)).toEqual(body.items.map(() => read_at));
     return [body.items.map(({ text }: Item) => text).join(), body.unread];
@@ -145,7 +145,7 @@ test("a read without peek marks what it returns as read, oldest first [§5.9.2] 
   ]);
 });
 
-test("ack marks that item and all older ones read, first; what is not in this inbox changes nothing [§5.9.2]", async () => {
+test("ack first marks its item and all older ones as read; an item of another inbox changes nothing [§5.9.2]", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person, "other");
   const key_id = agent.key.id;
@@ -164,10 +164,10 @@ test("ack marks that item and all older ones read, first; what is not in this in
     expect(await peek(`&ack=${ack}`)).toEqual(["m0,m1,m2,m3,m4,m5", 6]);
   }
   expect(await peek(`&ack=${ids[2]}&limit=2`)).toEqual(["m3,m4", 3]);
-  // Again, and an older one: nothing more becomes read.
+  // Acknowledging again, or an older item, marks nothing more.
   expect(await peek(`&ack=${ids[2]}`)).toEqual(["m3,m4,m5", 3]);
   expect(await peek(`&ack=${ids[0]}`)).toEqual(["m3,m4,m5", 3]);
-  // Acknowledged and read in one: one event.
+  // Acknowledging and reading in one request sends one event.
   const { body } = await agent.send(`GET /v1/inbox?ack=${ids[3]}&limit=1`);
   expect([body.items[0].text, body.unread]).toEqual(["m4", 1]);
   expect(await peek(`&ack=${ids[5]}`)).toEqual(["", 0]);
@@ -180,7 +180,7 @@ test("ack marks that item and all older ones read, first; what is not in this in
   expect((await other.send("GET /v1/inbox")).body.items[0].text).toBe("not yours");
 });
 
-test("each item reaches one of many concurrent readers [§5.9.2]", async () => {
+test("each inbox item reaches one of many concurrent readers [§5.9.2]", async () => {
   const { person, agent } = await createPair(app.url);
   const key_id = agent.key.id;
   const sent = Array.from({ length: 60 }, (_, i) => `m${i}`);
@@ -197,7 +197,7 @@ test("each item reaches one of many concurrent readers [§5.9.2]", async () => {
   expect(reads.some(({ body }) => body.unread === 0)).toBe(true);
 });
 
-test("reading an item of a task sets its seen_at, peek too, and the answer carries it [§2.4.2] [§7.2 task.updated]", async () => {
+test("reading an item about a task sets its seen_at, with peek too, and the response shows it [§2.4.2] [§7.2 task.updated]", async () => {
   const { person, agent } = await createPair(app.url);
   for (const query of ["", "?peek=true"]) {
     const task = await createTask(person.send, { title: "new", key_id: agent.key.id });
@@ -213,7 +213,7 @@ test("reading an item of a task sets its seen_at, peek too, and the answer carri
     const stored = (await person.send(`GET /v1/tasks/${task.id}`)).body;
     expect(stored).toMatchObject({ title: "newer", seen_at: clock.now() });
     expect(body.items.map((item: Item) => item.task)).toEqual([stored, stored]);
-    // A second read is no second event.
+    // A second read sends no second event.
     await agent.send("GET /v1/inbox?peek=true");
     await createTask(agent.send);
     const read = query === "" ? ["inbox.updated"] : [];
@@ -223,7 +223,7 @@ test("reading an item of a task sets its seen_at, peek too, and the answer carri
   }
 });
 
-test("a wait ends with the first unread item, and counts toward the cap [§5.9.2 wait] [§6.5]", async () => {
+test("an inbox wait ends with the first unread item, and counts toward the limit of waits [§5.9.2 wait] [§6.5]", async () => {
   const { person, agent } = await createPair(app.url);
   const key_id = agent.key.id;
   const question = await ask(agent.send);
@@ -241,7 +241,7 @@ test("a wait ends with the first unread item, and counts toward the cap [§5.9.2
   for (const { body } of await Promise.all(readers)) {
     expect(body).toEqual({ items: [sent], unread: 1 });
   }
-  // With an item there the answer comes at once, whatever the number of waits.
+  // With an unread item the response comes at once, however many waits there are.
   expect((await agent.send("GET /v1/inbox?wait=50")).body.items).toHaveLength(1);
 
   const nothing = agent.send("GET /v1/inbox?wait=7");
@@ -253,7 +253,7 @@ test("a wait ends with the first unread item, and counts toward the cap [§5.9.2
   expect(app.waits.count()).toBe(0);
 });
 
-test("one item wakes one of several readers without peek; the others sleep on [§5.9.2 wait]", async () => {
+test("one item wakes one of several readers without peek, and the others sleep on [§5.9.2 wait]", async () => {
   const { person, agent } = await createPair(app.url);
   const key_id = agent.key.id;
   const readers = [1, 2, 3].map(() => agent.send("GET /v1/inbox?wait=50"));
@@ -266,7 +266,7 @@ test("one item wakes one of several readers without peek; the others sleep on [�
   expect(got.toSorted()).toEqual([["0"], ["1"], ["2"]]);
 });
 
-test("a waiting reader that disconnects, or whose key is deleted, frees its place and takes nothing [§5.9.2 wait] [§4.1.5]", async () => {
+test("a waiting reader that disconnects, or whose key is deleted, frees its place and takes no item [§5.9.2 wait] [§4.1.5]", async () => {
   const { person, agent } = await createPair(app.url);
   const key_id = agent.key.id;
   const controller = new AbortController();
@@ -283,7 +283,7 @@ test("a waiting reader that disconnects, or whose key is deleted, frees its plac
   expect((await waiting).status).toBe(401);
 });
 
-test("from 200 unread items on, changes of one task merge into its unread one, at the end [§5.9.1]", async () => {
+test("from 200 unread items on, changes of one task merge into its last unread item [§5.9.1]", async () => {
   const { person, agent } = await createPair(app.url);
   const key_id = agent.key.id;
   const task = await createTask(person.send, { title: "t", key_id });
@@ -297,7 +297,7 @@ test("from 200 unread items on, changes of one task merge into its unread one, a
       person.send("POST /v1/messages", { key_id, text: `${i}` }),
     ),
   );
-  // 199 and one more: below the number nothing merges.
+  // 200 items are below the number from which changes merge.
   await patch(task.id, { priority: "low" });
   const all = async (): Promise<Item[]> =>
     (await person.send(`GET /v1/keys/${key_id}/inbox?limit=100`)).body.items;
@@ -316,7 +316,7 @@ test("from 200 unread items on, changes of one task merge into its unread one, a
   expect(await stream.names(2)).toEqual(["task.updated", "inbox.updated"]);
   expect(stream.events[2]!.data).toEqual({ key_id, unread: 198 });
   stream.close();
-  // Another task's change, and one without an unread item of its own, are items of their own.
+  // A change of another task, and of one without an unread item, adds an item.
   for (let n = 199; n <= 201; n++) {
     await person.send("POST /v1/messages", { key_id, text: "x" });
     expect(await unread()).toBe(n);
@@ -330,12 +330,12 @@ test("from 200 unread items on, changes of one task merge into its unread one, a
     ["task.updated", "message", "message", "message", "task.updated"],
     ["description", "title"],
   ]);
-  // To acknowledge what was merged away acknowledges nothing.
+  // Acknowledging an item that was merged away acknowledges nothing.
   const { body } = await agent.send(`GET /v1/inbox?peek=true&ack=${newest!.id}&limit=1`);
   expect(body.unread).toBe(202);
 });
 
-test("the account pages through an inbox, newest first, and marks nothing read [§5.9.4]", async () => {
+test("the account reads the list pages of an inbox, newest first, and marks nothing as read [§5.9.4]", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person, "other");
   const key_id = agent.key.id;
@@ -349,7 +349,7 @@ test("the account pages through an inbox, newest first, and marks nothing read [
     expect(body.unread).toBe(4);
     got.push(...body.items.map(({ text }: Item) => text));
     cursor = body.next_cursor && `&cursor=${body.next_cursor}`;
-    // What comes meanwhile moves nothing on the pages that follow.
+    // Items that arrive meanwhile do not shift the following list pages.
     if (got.length === 3) {
       const elsewhere = await person.send(`GET /v1/keys/${other.key.id}/inbox?${cursor.slice(1)}`);
       expect([elsewhere.status, Object.keys(elsewhere.body.fields)]).toEqual([422, ["cursor"]]);
@@ -361,7 +361,7 @@ test("the account pages through an inbox, newest first, and marks nothing read [
   expect((await agent.send("GET /v1/inbox?peek=true")).body.unread).toBe(4);
 });
 
-test("read items are kept 7 days, unread ones 30, and their end is told [§7.3.2]", async () => {
+test("read items are kept 7 days and unread ones 30, and an event tells when they expire [§7.3.2]", async () => {
   const { person, agent } = await createPair(app.url);
   const key_id = agent.key.id;
   const move = async (seconds: number) => {

@@ -23,7 +23,7 @@ const app = await startTestApp({ clock, database_url });
 const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
 afterAll(() => store.close());
 
-/** Device, task and token of each registration of the account, oldest first. */
+/** Device, task and token of each of the account's registrations, oldest first. */
 async function stored({ account }: Person) {
   const query = sql.raw(
     `select device_id, task_id, push_token, created_at, updated_at from live_activities where account_id = '${account.id}' order by rowid`,
@@ -45,7 +45,7 @@ const register = async ({ send }: Person, task_id: string, device_id: string, to
   expect((await send(`PUT ${pathOf(task_id)}`, body)).status).toBe(204);
 };
 
-/** A person with an agent, a device, and tasks in progress that it shows. */
+/** A person with an agent, a device, and tasks in progress that the device shows. */
 async function showing(count: number) {
   const { person, agent } = await createPair(app.url);
   const device_id = await putDevice(person);
@@ -58,7 +58,7 @@ async function showing(count: number) {
   return { person, agent, device_id, ids: ids as [string, ...string[]] };
 }
 
-test("a PUT registers, and another one replaces the token, stored lowercase [§5.6.1(1)]", async () => {
+test("a PUT registers a live activity, and a second one replaces its token, stored in lowercase [§5.6.1(1)]", async () => {
   const { person, device_id, ids } = await showing(1);
   const other = await putDevice(person);
   const made = Math.round(clock.now() * 1000);
@@ -84,7 +84,7 @@ test("a DELETE removes one registration, and is 204 without one too [§5.6.2(1)]
   expect((await remove()).status).toBe(204);
 });
 
-test("a task or device of nobody or of another account is 404 and changes nothing [§5.6.1(2)]", async () => {
+test("a task or device that is unknown or belongs to another account is 404 and changes nothing [§5.6.1(2)]", async () => {
   const mine = await showing(1);
   const other = await showing(1);
   for (const [task_id, device_id] of [
@@ -112,7 +112,7 @@ test("a task or device of nobody or of another account is 404 and changes nothin
   }
 });
 
-test("a PUT for a task that is not in progress, or with the setting off, is 204 and leaves nothing", async () => {
+test("a PUT for a task that is not in progress, or with the setting off, is 204 and stores nothing", async () => {
   const { person, agent } = await createPair(app.url);
   const device_id = await putDevice(person);
   for (const status of ["todo", "done", "cancelled"]) {
@@ -129,7 +129,7 @@ test("a PUT for a task that is not in progress, or with the setting off, is 204 
   expect(await tasksShown(person)).toEqual([id]);
 });
 
-test("the registrations of a task go when it leaves in_progress, and no others [§5.6.2(2)]", async () => {
+test("a task that leaves in_progress loses its registrations, and other tasks keep theirs [§5.6.2(2)]", async () => {
   const { person, agent, ids } = await showing(6);
   const second = await putDevice(person);
   for (const id of ids) await register(person, id, second);
@@ -140,17 +140,17 @@ test("the registrations of a task go when it leaves in_progress, and no others [
   }
   await person.send(`DELETE /v1/tasks/${ids[3]}`);
   expect(new Set(await tasksShown(person))).toEqual(new Set(ids.slice(4)));
-  // Changes that leave it in progress end nothing.
+  // Changes that leave the task in progress end nothing.
   await change(ids[4]!, { progress: 7, status_note: "on it", status: "in_progress" });
   await person.send("PATCH /v1/account", { settings: { live_activities: true } });
   await agent.send("GET /v1/tasks");
   expect((await stored(person)).length).toBe(4);
-  // One that comes back has none.
+  // A task that returns to in_progress has none.
   await change(ids[0], { status: "in_progress" });
   expect(new Set(await tasksShown(person))).toEqual(new Set(ids.slice(4)));
 });
 
-test("registrations go with their key, their account and the setting [§5.6.2(2)]", async () => {
+test("registrations end with their key, their account and the setting [§5.6.2(2)]", async () => {
   const kept = await showing(2);
   const { person, agent, device_id } = kept;
   const second = await createAgent(app.url, person);
@@ -169,7 +169,7 @@ test("registrations go with their key, their account and the setting [§5.6.2(2)
   expect((await agent.send("GET /v1/tasks")).status).toBe(200);
 });
 
-test("a device that goes, is the 21st or loses its tokens takes its registrations along", async () => {
+test("a device that is deleted, replaced as the 21st or loses its tokens loses its registrations", async () => {
   const { person, ids } = await showing(1);
   const [task_id] = ids;
   const shown = async () => (await stored(person)).map(([device]) => device);
@@ -179,7 +179,7 @@ test("a device that goes, is the 21st or loses its tokens takes its registration
   for (const id of [phone, pad]) await register(person, task_id, id);
   expect(await shown()).toEqual([first!, phone, pad]);
 
-  // The same device anew keeps them; another account takes one token, the same account the other.
+  // The device registered again keeps them. Another account takes one token, the same account the other.
   await person.send(`PUT /v1/devices/${phone}`, { ...DEVICE, apns_token: "A1B2" });
   expect(await shown()).toEqual([first!, phone, pad]);
   const stranger = await createPair(app.url);
@@ -201,7 +201,7 @@ test("a device that goes, is the 21st or loses its tokens takes its registration
   expect((await stored(bystander.person)).length).toBe(1);
 });
 
-test("a PUT against the end of its reason in another process leaves nothing behind", async () => {
+test("a PUT that races with another process ending its task leaves nothing behind", async () => {
   const peer = await startTestApp({ clock, database_url });
   const { person, agent, device_id } = await showing(0);
   const there = client(peer.url, person.token);

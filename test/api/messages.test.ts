@@ -1,4 +1,4 @@
-/** Messages between the keys of an account and from it, and the agents that can be written to. */
+/** Messages from keys and the account to keys, and the list of agents that can be written to. */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -9,7 +9,7 @@ import { openStream } from "../support/stream.ts";
 const clock = createTestClock();
 const app = await startTestApp({ clock });
 
-test("a message goes to any other key of the account, from a key or the account [§5.10.1]", async () => {
+test("a key or the account sends a message to any other key of the account [§5.10.1]", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person, "the other");
   const stranger = await createAgent(app.url, await createPerson(app.url));
@@ -46,21 +46,21 @@ test("a message goes to any other key of the account, from a key or the account 
 
   const itself = await agent.send("POST /v1/messages", { key_id: agent.key.id, text });
   expect([itself.status, Object.keys(itself.body.fields)]).toEqual([422, ["key_id"]]);
-  // Named beside what else is wrong.
+  // An unknown recipient is named together with the other invalid fields.
   const both = await agent.send("POST /v1/messages", { key_id: agent.key.id, text: "" });
   expect(Object.keys(both.body.fields).sort()).toEqual(["key_id", "text"]);
   for (const send of [agent.send, person.send]) {
     const { status } = await send("POST /v1/messages", { key_id: stranger.key.id, text });
     expect(status).toBe(404);
   }
-  // The sender is named as it was, also when it is gone.
+  // The sender keeps its name, even when it is deleted.
   await person.send(`PATCH /v1/keys/${agent.key.id}`, { label: "renamed" });
   await person.send(`DELETE /v1/keys/${agent.key.id}`);
   const [first] = (await other.send("GET /v1/inbox")).body.items;
   expect(first.from).toEqual(sent.body.from);
 });
 
-test("100 unread messages from one key to another, and the account is never refused [§5.10.1]", async () => {
+test("a key has room for 100 unread messages from each other key, and the account is never refused [§5.10.1]", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person, "other");
   const third = await createAgent(app.url, person, "third");
@@ -71,13 +71,13 @@ test("100 unread messages from one key to another, and the account is never refu
   const refused = answers.filter(({ status }) => status !== 201).map(({ body }) => body.code);
   expect(refused).toEqual(Array(10).fill("inbox_full"));
   for (const from of [third.send, person.send]) expect((await send(from)).status).toBe(201);
-  // A message that was read makes room for one.
+  // Reading a message makes room for one.
   await other.send("GET /v1/inbox?limit=1");
   expect((await send(agent.send)).status).toBe(201);
   expect((await send(agent.send)).body.code).toBe("inbox_full");
 });
 
-test("agents of one account know of each other, newest first [§5.11.1] [§2.6] [§2.7]", async () => {
+test("agents of one account see each other, newest first [§5.11.1] [§2.6] [§2.7]", async () => {
   const person = await createPerson(app.url);
   const first = await createAgent(app.url, person, "first");
   await clock.advance(1);

@@ -1,4 +1,4 @@
-/** Records that an older version stored (docs/interface.md 17.3). */
+/** Records that an older version stored (§17.3). */
 
 import { expect, test } from "bun:test";
 import { openStore } from "../../db/store/open.ts";

@@ -1,4 +1,4 @@
-/** Which accounts have a page open, over processes, and questions that were written to one. */
+/** Which accounts have an open page in any process, and the questions that were sent to one. */
 
 import { expect, test } from "bun:test";
 import { openStore } from "../../db/store/open.ts";
@@ -29,7 +29,7 @@ const rows = (text: string) =>
 const rowsOf = async ({ account }: Person) =>
   (await rows(`select count(*) from open_pages where account_id = '${account.id}'`))[0]![0];
 const settle = () => Promise.all([app.openPages.settled(), peer.openPages.settled()]);
-/** Moves time in steps of 5 seconds at most, in each of which every timer fires once. */
+/** Moves time in steps of at most 5 seconds, each of which fires every timer once. */
 async function advance(seconds: number) {
   for (let left = seconds; left > 0; left -= 5) {
     await clock.skip(Math.min(5, left));
@@ -47,7 +47,7 @@ async function isReachable(agent: { readonly send: Send }) {
   return reach.reachable;
 }
 
-/** Closes streams and waits until the server knows. */
+/** Closes streams and waits until the server notices. */
 async function close(streams: readonly EventStream[], of = app) {
   const before = of.streams.count();
   for (const stream of streams) stream.close();
@@ -91,20 +91,20 @@ test("a question sent to open pages has one delivery for all of them [§2.11]", 
   });
 });
 
-test("an account is reachable while any page is open in any process, and some seconds longer", async () => {
+test("an account is reachable while any process has a page open, and for some seconds longer", async () => {
   const { person, agent } = await createPair(app.url);
   const there = { send: client(peer.url, agent.secret) };
   expect(await isReachable(agent)).toBe(false);
   const stream = await openStream(app.url, person.token);
   await advance(0.1);
   expect([await isReachable(agent), await isReachable(there)]).toEqual([true, true]);
-  // Its lease is renewed for as long as it is open.
+  // The lease is renewed for as long as the page is open.
   await advance(300);
   expect(await isReachable(there)).toBe(true);
   await close([stream]);
   await advance(OPEN_PAGES.linger - 1);
   expect(await isReachable(there)).toBe(true);
-  // A page that loads again was never away.
+  // A page that reloads was never away.
   const again = await openStream(app.url, person.token);
   await advance(3);
   expect([await isReachable(there), await rowsOf(person)]).toEqual([true, 1]);
@@ -114,7 +114,7 @@ test("an account is reachable while any page is open in any process, and some se
   expect(await rowsOf(person)).toBe(0);
 });
 
-test("50 pages of an account are one row, which goes with the last of them", async () => {
+test("50 open pages of an account are one row, which is deleted with the last page", async () => {
   const { person, agent } = await createPair(app.url);
   const streams: EventStream[] = [];
   for (let i = 0; i < 50; i++) streams.push(await openStream(app.url, person.token));
@@ -128,7 +128,7 @@ test("50 pages of an account are one row, which goes with the last of them", asy
   expect([await rowsOf(person), await isReachable(agent)]).toEqual([0, false]);
 });
 
-/** The pages of a process that is no more than that. */
+/** Runs only the open pages of a process. */
 function pagesOf(own = clock, faults: { write?: typeof store.write } = {}) {
   return createOpenPages({
     store: { write: store.write, ...faults },
@@ -139,7 +139,7 @@ function pagesOf(own = clock, faults: { write?: typeof store.write } = {}) {
   });
 }
 
-test("pages of a process that died count for 30 seconds, and their rows go [§5.7.9]", async () => {
+test("open pages of a process that died count for 30 seconds, then their rows are deleted [§5.7.9]", async () => {
   const { person, agent } = await createPair(app.url);
   const dying = createTestClock();
   const pages = pagesOf(dying);
@@ -147,7 +147,7 @@ test("pages of a process that died count for 30 seconds, and their rows go [§5.
   await dying.advance(0.1);
   await pages.settled();
   expect(await isReachable(agent)).toBe(true);
-  // Its own clock stands still: it renews nothing.
+  // The clock of this process stands still, so it renews nothing.
   await advance(OPEN_PAGES.lease - 1);
   expect(await isReachable(agent)).toBe(true);
   await advance(2);
@@ -155,7 +155,7 @@ test("pages of a process that died count for 30 seconds, and their rows go [§5.
   await advance(60);
   expect(await rowsOf(person)).toBe(0);
 
-  // It was not dead: it finds that its lease is gone, and writes its pages anew.
+  // The process was alive after all: it finds its lease gone and writes its pages anew.
   await dying.advance(OPEN_PAGES.renew_every + 0.1);
   await pages.settled();
   expect([await isReachable(agent), await rowsOf(person)]).toEqual([true, 1]);
@@ -163,7 +163,7 @@ test("pages of a process that died count for 30 seconds, and their rows go [§5.
   expect([await isReachable(agent), await rowsOf(person)]).toEqual([false, 0]);
 });
 
-test("a process whose wall clock is an hour off has pages for as long as they are open", async () => {
+test("a process whose wall clock is an hour off keeps its pages reachable while they are open", async () => {
   const { person, agent } = await createPair(app.url);
   for (const shift of [3_600, -3_600]) {
     const wrong = createTestClock();
@@ -182,7 +182,7 @@ test("a process whose wall clock is an hour off has pages for as long as they ar
   }
 });
 
-test("writes that fail are repeated, and lose neither a page nor what it was sent", async () => {
+test("failed writes of open pages are repeated, and lose neither a page nor its deliveries", async () => {
   const { person, agent } = await createPair(app.url);
   let away = true;
   const own = createTestClock();
@@ -215,7 +215,7 @@ test("writes that fail are repeated, and lose neither a page nor what it was sen
   await pages.stop();
 });
 
-test("a stop ends the lease, and a deleted account leaves no page", async () => {
+test("stopping a process ends its lease, and deleting an account removes its open pages", async () => {
   const third = await startTestApp({ clock, database_url });
   const { person, agent } = await createPair(app.url);
   await openStream(third.url, person.token);

@@ -1,4 +1,4 @@
-/** Pages of lists end by bytes as well as by number (docs/interface.md 1.5.3). */
+/** List pages end by bytes as well as by number (§1.5.3). */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -7,7 +7,7 @@ import { ask, client, createAgent, createPair, createTask, type Send } from "../
 const app = await startTestApp();
 
 const MIB = 1024 * 1024;
-/** JSON makes 60,000 bytes of its 10,000. */
+/** JSON turns these 10,000 bytes into 60,000. */
 const ESCAPED = "\u0001".repeat(10_000);
 const WIDE = "é".repeat(10_000);
 
@@ -16,7 +16,7 @@ interface Page {
   readonly body: any;
 }
 
-/** A page, and how large it was on the wire. */
+/** A list page, and its size on the wire. */
 async function page(token: string, path: string): Promise<Page> {
   const response = await fetch(app.url + path, { headers: { authorization: `Bearer ${token}` } });
   const text = await response.text();
@@ -24,7 +24,7 @@ async function page(token: string, path: string): Promise<Page> {
   return { bytes: Buffer.byteLength(text), body: JSON.parse(text) };
 }
 
-/** All pages of a list by their cursors. */
+/** All pages of a list, by their cursors. */
 async function walk(token: string, path: string): Promise<Page[]> {
   const pages: Page[] = [];
   for (let cursor: string | null = ""; cursor !== null; ) {
@@ -38,7 +38,7 @@ async function walk(token: string, path: string): Promise<Page[]> {
 const idsOf = (pages: Page[], name: string): string[] =>
   pages.flatMap(({ body }) => body[name].map(({ id }: { id: string }) => id));
 
-/** Tasks of every size, one after the other. */
+/** Tasks of every size in turn. */
 async function fill(send: Send, count: number, key_id?: string) {
   const made: string[] = [];
   for (let i = 0; i < count; i++) {
@@ -50,7 +50,7 @@ async function fill(send: Send, count: number, key_id?: string) {
   return made;
 }
 
-test("a page of tasks ends after 1 MiB of JSON, and its cursor goes on without a gap", async () => {
+test("a list page of tasks ends after 1 MiB of JSON, and its cursor continues without a gap", async () => {
   const { person, agent } = await createPair(app.url);
   const ids = await fill(person.send, 60, agent.key.id);
   for (const query of [
@@ -63,7 +63,7 @@ test("a page of tasks ends after 1 MiB of JSON, and its cursor goes on without a
     expect(idsOf(pages, "tasks")).toEqual(ids.toReversed());
     expect(pages.length).toBeGreaterThan(1);
     for (const { bytes } of pages) expect(bytes).toBeLessThan(MIB + 1_000);
-    // A page is as full as it can be.
+    // A list page is as full as it can be.
     if (!query.startsWith("limit=40")) expect(pages[0]!.bytes).toBeGreaterThan(MIB - 64 * 1024);
     const shown = pages.flatMap(({ body }) => body.tasks).toReversed();
     expect(shown.map(({ description }: any) => description.length)).toEqual(
@@ -78,7 +78,7 @@ test("a page of tasks ends after 1 MiB of JSON, and its cursor goes on without a
   const single = await walk(person.token, "/v1/tasks?limit=1");
   expect(idsOf(single, "tasks")).toEqual(ids.toReversed());
 
-  // The agent has got what its page holds, and nothing else.
+  // The agent has seen the tasks of its list page, and no others.
   const [first] = (await page(agent.secret, "/v1/tasks?limit=500")).body.tasks.slice(-1);
   const seen = (await walk(person.token, "/v1/tasks?limit=500"))
     .flatMap(({ body }) => body.tasks)
@@ -88,7 +88,7 @@ test("a page of tasks ends after 1 MiB of JSON, and its cursor goes on without a
   expect(seen.at(-1).id).toBe(first.id);
 });
 
-test("an inbox read ends after 1 MiB; the rest stays unread and unseen", async () => {
+test("an inbox read ends after 1 MiB, and the rest stays unread and unseen", async () => {
   const { person, agent } = await createPair(app.url);
   const ids = await fill(person.send, 60, agent.key.id);
   const inbox = await walk(person.token, `/v1/keys/${agent.key.id}/inbox?limit=100`);
@@ -113,7 +113,7 @@ test("an inbox read ends after 1 MiB; the rest stays unread and unseen", async (
   expect(read).toEqual(ids);
 });
 
-test("questions come in pages by number and by bytes, newest first", async () => {
+test("list pages of questions end by number and by bytes, newest first", async () => {
   const { person } = await createPair(app.url);
   const ids: string[] = [];
   const prompt = "\u0001".repeat(1_999);

@@ -1,4 +1,4 @@
-/** Pairing codes: who gets in by one, how often, and how long (docs/interface.md 5.14). */
+/** Pairing codes: who signs in with one, how often, and for how long (§5.14). */
 
 import { afterAll, expect, test } from "bun:test";
 import { prunePairings } from "../../db/pairings.ts";
@@ -34,12 +34,12 @@ const rows = (text: string) => store.read(statement(sql.raw(text), { gives: "row
 const newCode = async ({ send }: Pick<Person, "send">) =>
   (await send("POST /v1/pairings", {})).body as { code: string; url: string; expires_at: number };
 const codeOf = ({ url }: { url: string }) => url.split("/").at(-1)!;
-/** The status, and what is wrong if there is something. */
+/** The status, and the errors if there are any. */
 const outcome = ({ status, body }: Answer) =>
   [status, body?.code ?? null, ...Object.keys(body?.fields ?? {})].filter((one) => one !== null);
 const NOT_FOUND = [404, "not_found", "code"];
 
-test("a code signs a further device in, with the token that it made [§5.14.2(1)] [§2.10] [§7.2 session.created]", async () => {
+test("a pairing code signs another device in, with the token that the device made [§5.14.2(1)] [§2.10] [§7.2 session.created]", async () => {
   const person = await createPerson(app.url);
   const stream = await openStream(peer.url, person.token);
   const made = await person.send("POST /v1/pairings", {});
@@ -79,7 +79,7 @@ test("a code signs a further device in, with the token that it made [§5.14.2(1)
   }
 });
 
-test("the link has the address by which the request came, and opens the same account", async () => {
+test("the pairing link has the address of its request, and other addresses open the same account", async () => {
   const person = await createPerson(app.url);
   const made = await exchange(app.url, "POST", "/v1/pairings", {
     credential: person.token,
@@ -120,7 +120,7 @@ test("a typed code is read in either case, with I and L as 1, O as 0, and any da
   for (const one of [...bad, "A".repeat(22), "A".repeat(64), "----"]) {
     expect(outcome(await claim(app.url, { code: one }))).toEqual(NOT_FOUND);
   }
-  // The code of a link is read as it is.
+  // The code of a link is read exactly as it is.
   const link = codeOf(
     (
       await exchange(app.url, "POST", "/v1/pairings", {
@@ -137,7 +137,7 @@ test("a typed code is read in either case, with I and L as 1, O as 0, and any da
   expect((await claim(app.url, { code: link })).status).toBe(201);
 });
 
-test("a code expires after 5 minutes, also when the clock that made it was ahead [§5.14.1(1)] [§5.14.2(3)]", async () => {
+test("a code expires after 5 minutes, even if the clock that made it was ahead [§5.14.1(1)] [§5.14.2(3)]", async () => {
   const person = await createPerson(app.url);
   const late = await newCode(person);
   await clock.advance(LIMITS.pairing_life - 0.001);
@@ -153,7 +153,7 @@ test("a code expires after 5 minutes, also when the clock that made it was ahead
   expect(outcome(await claim(app.url, { code }))).toEqual(NOT_FOUND);
 });
 
-test("the same code and token again give the same, with another token nothing [§5.14.2(2)] [§5.14.2(3)]", async () => {
+test("a code used again with the same token gives the same sign-in, and with another token none [§5.14.2(2)] [§5.14.2(3)]", async () => {
   const person = await createPerson(app.url);
   const { code } = await newCode(person);
   const token = newToken();
@@ -166,7 +166,7 @@ test("the same code and token again give the same, with another token nothing [�
   expect(outcome(await claim(app.url, { code }))).toEqual(NOT_FOUND);
   await clock.skip(LIMITS.pairing_life + LIMITS.pairing_kept - 1);
   expect((await claim(app.url, { code, token })).body).toEqual(first.body);
-  // Nothing was added, and nobody was told of anything.
+  // Nothing was added, and no event was sent.
   expect((await person.send("GET /v1/sessions")).body.sessions).toHaveLength(2);
   await person.send(`DELETE /v1/sessions/${first.body.session.id}`);
   expect(await stream.names(1)).toEqual(["session.deleted"]);
@@ -180,7 +180,7 @@ test("the same code and token again give the same, with another token nothing [�
   expect(outcome(await claim(app.url, { code: again.code, token }))).toEqual(NOT_FOUND);
 });
 
-test("a code that can be used says whose account it opens, and no other does [§5.14.6]", async () => {
+test("a usable code shows which account it opens, and any other code shows nothing [§5.14.6]", async () => {
   const { body } = await client(app.url)("POST /v1/accounts", { label: "Firefox on Linux" });
   const person: Person = { ...body, send: client(app.url, body.token) };
   const lookUp = (code: string) => client(peer.url)("POST /v1/pairings/lookup", { code });
@@ -200,7 +200,7 @@ test("a code that can be used says whose account it opens, and no other does [§
     const answer = await lookUp(code);
     expect([answer.status, answer.body]).toEqual([200, offer]);
   }
-  // It is not used up.
+  // Showing does not use the code up.
   expect((await claim(app.url, { code: made.code })).status).toBe(201);
   const expired = await newCode(person);
   await clock.skip(LIMITS.pairing_life);
@@ -212,7 +212,7 @@ test("a code that can be used says whose account it opens, and no other does [§
   expect(outcome(await lookUp(gone.code))).toEqual(NOT_FOUND);
 });
 
-test("a used code is worth nothing once its sign-in has replaced the token [§5.14.2(3)]", async () => {
+test("a used code is worthless once its sign-in has replaced the token [§5.14.2(3)]", async () => {
   const person = await createPerson(app.url);
   const { code } = await newCode(person);
   const [first, second] = [newToken(), newToken()];
@@ -225,7 +225,7 @@ test("a used code is worth nothing once its sign-in has replaced the token [§5.
   expect((await client(app.url, second)("GET /v1/account")).status).toBe(200);
 });
 
-test("one of many concurrent claims of a code with different tokens succeeds [§5.14.2(3)]", async () => {
+test("of many concurrent claims of a code with different tokens, one succeeds [§5.14.2(3)]", async () => {
   const person = await createPerson(app.url);
   for (let i = 0; i < 5; i++) {
     const { code } = await newCode(person);
@@ -265,14 +265,14 @@ test("a token that another sign-in has is refused, and the code stays open [§5.
     expectProblem(answer, "invalid_fields", ["token"]);
     expect(answer.text).not.toContain(token);
   }
-  // One token for two codes at once: one of them is used.
+  // One token claims two codes at once: one code is used.
   const token = newToken();
   const codes = [code, (await newCode(other!)).code];
   const answers = await Promise.all(codes.map((one) => claim(app.url, { code: one, token })));
   expect(answers.map(({ status }) => status).sort()).toEqual([201, 422]);
 });
 
-test("an account has 5 open codes and 50 sign-ins at the most, also at once [§5.14.1(2)] [§5.14.2(5)]", async () => {
+test("an account has at most 5 open codes and 50 sign-ins, also when they are made at once [§5.14.1(2)] [§5.14.2(5)]", async () => {
   const person = await createPerson(app.url);
   const codes = [];
   for (let i = 0; i < 7; i++) codes.push(await newCode(person));
@@ -280,7 +280,7 @@ test("an account has 5 open codes and 50 sign-ins at the most, also at once [§5
   for (const { code } of codes) claims.push(await claim(app.url, { code }));
   expect(claims.map(({ status }) => status)).toEqual([404, 404, 201, 201, 201, 201, 201]);
 
-  // 1 + 5 are there: 42 more leave room for two of five.
+  // 6 are there: 42 more leave room for two of five.
   const numbers = JSON.stringify(Array.from({ length: 42 }, (_, n) => n));
   const insert = `insert into credentials (digest, id, kind, account_id, made_by, created_at)
     select hex(randomblob(8)), 'ses_' || hex(randomblob(8)), 'account_token', '${person.account.id}', 'pairing', 0
@@ -342,11 +342,11 @@ test("the store keeps neither codes nor tokens, and no more rows than codes and 
   const text = JSON.stringify(found);
   for (const secret of [code, code.replace("-", ""), phone.token])
     expect(text).not.toContain(secret);
-  // The digests are keyed: the code alone does not give them.
+  // The digests are keyed, so the code alone does not give them.
   expect(text).not.toContain(digest(code.replace("-", "")));
 });
 
-test("the administrator makes a code for an account, which is logged, and shown to the person [§5.14.5]", async () => {
+test("a code that the operator makes for an account is logged and shown to the person [§5.14.5]", async () => {
   const ADMIN_TOKEN = "t".repeat(40);
   const admin_app = await startTestApp({ database_url, clock, env: { ADMIN_TOKEN } });
   const admin = client(admin_app.url, ADMIN_TOKEN);
@@ -369,7 +369,7 @@ test("the administrator makes a code for an account, which is logged, and shown 
   expect(lines[0]).toContain(person.account.id);
   expect(admin_app.lines.join()).not.toContain(code);
 
-  // It is in its trial as any other, though not while it is the only one.
+  // Its sign-in has a trial like any other, unless it is the only one.
   const back = { ...person, token: claimed.body.token, send: client(app.url, claimed.body.token) };
   const next = await pair(app.url, back);
   const early = await back.send(`DELETE /v1/sessions/${next.session.id}`);

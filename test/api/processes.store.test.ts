@@ -1,4 +1,4 @@
-/** Two server processes on one store act as one service (docs/interface.md 7.1.3). */
+/** Two server processes on one store act as one service (§7.1.3). */
 
 import { expect, test } from "bun:test";
 import { ask, client, createPair, createPerson, createTask } from "../support/client.ts";
@@ -105,13 +105,13 @@ test("what one process committed before ready does not come after it in the othe
   }
 });
 
-test("SIGTERM ends a process gracefully: its waits are answered [§7.4.2 The server stops]", async () => {
+test("SIGTERM stops a process gracefully: its waits are answered [§7.4.2 The server stops]", async () => {
   const third = await startProcess({ DATABASE_URL });
   const { person, agent } = await createPair(third.url);
   const { id } = await ask(agent.send);
   const stream = await openStream(third.url, person.token);
   const wait = agent.send(`GET /v1/questions/${id}?wait=50`);
-  // Let the wait arrive: this request comes after it on its own connection.
+  // The wait arrives first: this request follows it on the same connection.
   await agent.send("GET /v1/tasks");
   third.kill("SIGTERM");
   third.kill("SIGTERM");
@@ -128,7 +128,7 @@ test("large changes of one account reach another process, and end no stream ther
   // Control characters take six bytes each in JSON: 300 of these have 18 MB.
   const description = "\u0001".repeat(10_000);
   const body = { title: "Large", description };
-  // A busy server refuses some of so many, and a client sends those again.
+  // A busy server refuses some of so many requests, and a client sends those again.
   const create = async () => {
     const headers = { "idempotency-key": crypto.randomUUID() };
     await until(async () => (await agent.send("POST /v1/tasks", body, { headers })).status === 201);

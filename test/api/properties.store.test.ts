@@ -1,4 +1,4 @@
-/** Any sequence of operations keeps the rules of the states, and the events tell all of it. */
+/** Any sequence of operations obeys the rules of the states, and the events tell all of it. */
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
@@ -14,11 +14,11 @@ import { type EventStream, openStream } from "../support/stream.ts";
 const clock = createTestClock();
 const app = await startTestApp({ clock });
 
-/** Stories told; the rules are the same on both stores, and a libSQL server takes three times as long. */
+/** Number of stories. The rules are the same on both stores, and a libSQL server takes three times as long. */
 const RUNS = STORE_KIND === "server" ? 12 : 28;
 
 const by = fc.constantFrom("person", "agent", "second" as const);
-/** Which of the tasks or questions made so far. */
+/** Selects one of the tasks or questions made so far. */
 const which = fc.nat({ max: 5 });
 const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
 
@@ -53,7 +53,7 @@ const operation = fc.oneof(
 );
 type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
 
-/** Steps one after the other; the operations of a step at once; then time passes. */
+/** Steps run in turn and the operations of a step concurrently; then time passes. */
 const story = fc.array(
   fc.record({
     at_once: fc.array(operation, { minLength: 1, maxLength: 4 }),
@@ -62,7 +62,7 @@ const story = fc.array(
   { maxLength: 12 },
 );
 
-/** What was last seen of each resource, and what must hold of it ever after. */
+/** The last seen state of each resource, and what must hold ever after. */
 function createWitness() {
   const finished = new Map<string, Question>();
   return {
@@ -80,13 +80,13 @@ function createWitness() {
         host: before.host,
         created_at: before.created_at,
       });
-      // It grows with each change of what a PATCH can name, and with no other.
+      // It grows with each change of a field that a PATCH can name, and with no other.
       const { seen_at: _, updated_at: now, ...rest } = task;
       const { seen_at: __, updated_at: then, ...old } = before;
       if (Bun.deepEquals(rest, old)) expect(now).toBe(then);
       else expect(now).toBeGreaterThan(then);
     },
-    /** `in_order`: not one of several answers that came at once. */
+    /** `in_order`: not one of several concurrent responses. */
     question(question: Question, { in_order }: { in_order: boolean }): void {
       const { status, answer, answered_at } = question;
       expect([answer !== null, answered_at !== null]).toEqual(Array(2).fill(status === "answered"));
@@ -209,6 +209,6 @@ async function play(steps: readonly { at_once: readonly Operation[]; passes: num
   await person.send("DELETE /v1/account");
 }
 
-test("any story keeps the rules, and its events replayed over the first lists give the last [§3.1.1] [§3.2.2] [§3.2.3] [§5.5.5(3)] [§7.4.1]", async () => {
+test("any story obeys the rules, and its events replayed over the first lists give the last lists [§3.1.1] [§3.2.2] [§3.2.3] [§5.5.5(3)] [§7.4.1]", async () => {
   await fc.assert(fc.asyncProperty(story, play), { numRuns: RUNS, seed: SEED });
 }, 120_000);

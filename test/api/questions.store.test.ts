@@ -1,4 +1,4 @@
-/** Questions: ask, list, answer, cancel, expire (docs/interface.md 3.1, 5.7). */
+/** Questions: ask, list, answer, cancel, expire (§3.1, §5.7). */
 
 import { expect, test } from "bun:test";
 import type { Question } from "../../src/model/question.ts";
@@ -11,7 +11,7 @@ import { until } from "../support/until.ts";
 const clock = createTestClock();
 const app = await startTestApp({ clock });
 
-/** Moves the clock between passes of the jobs, and lets those that it started finish. */
+/** Moves the clock between runs of the jobs, and lets those that started finish. */
 async function step(seconds: number): Promise<void> {
   await app.jobs.settled();
   await clock.advance(seconds);
@@ -41,7 +41,7 @@ test("a question has the documented shape and defaults [§2.5] [§2.5.1] [§5.7.
   stream.close();
 });
 
-test("options belong to a choice alone, 2 to 4 and all different [§5.7.2(1)] [§10.2 options_max]", async () => {
+test("only a choice has options: 2 to 4, all different [§5.7.2(1)] [§10.2 options_max]", async () => {
   const { agent } = await createPair(app.url);
   const send = (body: object) => agent.send("POST /v1/questions", { prompt: "p", ...body });
   const good = [
@@ -72,7 +72,7 @@ test("options belong to a choice alone, 2 to 4 and all different [§5.7.2(1)] [�
   }
 });
 
-test("task_id names a task of the same key [§5.7.2(2)] [§1.4.3]", async () => {
+test("task_id of a question names a task of the same key [§5.7.2(2)] [§1.4.3]", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person);
   const own = await createTask(agent.send);
@@ -96,7 +96,7 @@ test("expires_in is 60 to 86400 seconds [§5.7.2 expires_in] [§10.4 expires_in_
   }
 });
 
-test("the 21st pending question is refused, also when they come at once [§5.7.2(3)] [§9.2.1 409] [§10.2 pending_questions_per_key]", async () => {
+test("the 21st pending question is refused, also when questions are asked at once [§5.7.2(3)] [§9.2.1 409] [§10.2 pending_questions_per_key]", async () => {
   const { person, agent } = await createPair(app.url);
   const send = () => agent.send("POST /v1/questions", { prompt: "p", expires_in: 60 });
   const asked = await Promise.all(Array.from({ length: 25 }, send));
@@ -106,7 +106,7 @@ test("the 21st pending question is refused, also when they come at once [§5.7.2
   );
   // Another key has its own twenty.
   await ask((await createAgent(app.url, person)).send);
-  // One that is answered, cancelled or past its time frees its place.
+  // A question that is answered, cancelled or expired frees its place.
   const [one, two] = asked.filter(({ status }) => status === 201).map(({ body }) => body.id);
   await person.send(`POST /v1/questions/${one}/answer`, { answer: "No" });
   expect((await send()).status).toBe(201);
@@ -117,7 +117,7 @@ test("the 21st pending question is refused, also when they come at once [§5.7.2
   expect((await send()).status).toBe(201);
 });
 
-test("the list is newest first and pending unless told otherwise, at most 100 [§5.7.1] [§5.7.1 status] [§10.3 question_list]", async () => {
+test("the list is newest first, pending unless told otherwise, and at most 100 [§5.7.1] [§5.7.1 status] [§10.3 question_list]", async () => {
   const { person, agent } = await createPair(app.url);
   const { id: task_id } = await createTask(agent.send);
   const other = await createAgent(app.url, person);
@@ -149,7 +149,7 @@ test("the list is newest first and pending unless told otherwise, at most 100 [�
   expect((await agent.send("GET /v1/questions?status=")).status).toBe(422);
 });
 
-test("an answer that fits is kept, and every reader gets it [§3.1.2] [§2.5 answer] [§5.7.4] [§5.7.3] [§7.2 question.updated]", async () => {
+test("an answer that fits its question is stored, and every reader gets it [§3.1.2] [§2.5 answer] [§5.7.4] [§5.7.3] [§7.2 question.updated]", async () => {
   const { person, agent } = await createPair(app.url);
   const cases = [
     [{ kind: "confirm" }, "No"],
@@ -177,7 +177,7 @@ test("an answer that fits is kept, and every reader gets it [§3.1.2] [§2.5 ans
   }
 });
 
-test("an answer that does not fit changes nothing [§5.7.4(2)] [§9.2.1 422]", async () => {
+test("an answer that does not fit its question changes nothing [§5.7.4(2)] [§9.2.1 422]", async () => {
   const { person, agent } = await createPair(app.url);
   const cases = [
     [{ kind: "confirm" }, ["yes", "Yes ", "", "Maybe"]],
@@ -210,7 +210,7 @@ test("a question leaves pending once [§3.1.1] [§5.7.4(2)] [§5.7.5] [§9.2.1 4
   expect((await cancel(cancelled.id)).status).toBe(204);
   await clock.advance(60);
 
-  // The state comes before the fit: what is no option is refused for the state.
+  // The state is checked before the answer: an unknown option is refused for the state.
   expect(await answer(answered.id, "nonsense")).toMatchObject(conflict);
   expect(await answer(answered.id, "No")).toMatchObject(conflict);
   expect(await answer(cancelled.id)).toMatchObject(conflict);
@@ -233,7 +233,7 @@ test("a question expires by itself within ten seconds [§3.1.3]", async () => {
   const stream = await openStream(app.url, person.token);
   await step(59.9);
   expect(stream.events.length).toBe(1);
-  // Ten seconds in small steps, as a clock goes; nobody reads it meanwhile.
+  // Ten seconds in small steps, as a clock goes; nobody reads the question meanwhile.
   for (let second = 0; second < 10; second++) await step(1);
   const { data } = await until(() => stream.events[1]);
   expect(data).toEqual({ question: { ...question, status: "expired" } });
@@ -245,7 +245,7 @@ test("an overdue question is expired for whoever reads or lists it first [§3.1.
   for (const read of ["one", "list", "head"] as const) {
     const { id } = await ask(agent.send, { prompt: "p", expires_in: 60 });
     const stream = await openStream(app.url, person.token);
-    // One step, so that the job's own pass comes with the reader's.
+    // One step, so that the job runs together with the read.
     await step(59.999);
     const reading = clock.advance(0.001);
     if (read === "one")
@@ -257,7 +257,7 @@ test("an overdue question is expired for whoever reads or lists it first [§3.1.
       expect(body.questions[0]).toMatchObject({ id, status: "expired" });
     }
     await reading;
-    // The job comes every two seconds; what it finds to do is done by then.
+    // The job runs every two seconds, and its work is done by then.
     for (let second = 0; second < 3; second++) await step(1);
     await createTask(agent.send);
     expect(await stream.names(2)).toEqual(["question.updated", "task.created"]);
@@ -267,7 +267,7 @@ test("an overdue question is expired for whoever reads or lists it first [§3.1.
 
 test("a list of pending and expired questions never misses one that expires meanwhile [§3.1.3]", async () => {
   let drift = 0;
-  // Every look at this clock is a millisecond later than the one before.
+  // Every read of this clock is a millisecond later than the one before.
   const now = () => {
     drift += 0.001;
     return clock.now() + drift;
@@ -277,7 +277,7 @@ test("a list of pending and expired questions never misses one that expires mean
   const { agent } = await createPair(own.url);
   const asked: Question[] = [];
   for (let i = 0; i < 20; i++) {
-    // So many steps apart that some expire at each point of a list's work.
+    // These intervals let some questions expire at each point of a list's work.
     drift += 0.001 * (i % 7);
     asked.unshift(await ask(agent.send, { prompt: "p", expires_in: 60 }));
   }

@@ -1,4 +1,4 @@
-/** `POST /v1/accounts` with a token that the client made (docs/interface.md §5.2.1(4)). */
+/** `POST /v1/accounts` with a token that the client made (§5.2.1(4)). */
 
 import { afterAll, expect, test } from "bun:test";
 import { openStore } from "../../db/store/open.ts";
@@ -30,7 +30,7 @@ const create = (url: string, body: object, headers: Record<string, string> = {})
 const sessionsOf = async (url: string, token: string) =>
   (await client(url, token)("GET /v1/sessions")).body.sessions;
 
-/** How many rows the tables have that a creation writes. */
+/** The number of rows in each table that a creation writes. */
 async function rowsOf(from = store): Promise<number> {
   const tables = ["accounts", "credentials", "account_creations"];
   const count = sql.raw(`select ${tables.map((t) => `(select count(*) from ${t})`).join(" + ")}`);
@@ -38,7 +38,7 @@ async function rowsOf(from = store): Promise<number> {
   return row![0] as number;
 }
 
-test("the same token again gives the same account in every process, and changes nothing [§5.2.1(4)]", async () => {
+test("creating an account again with the same token gives the same account in every process [§5.2.1(4)]", async () => {
   const token = newToken();
   const made = await create(app.url, { token, label: "Firefox on Linux" });
   expect([made.status, made.body]).toEqual([201, { account: expect.anything(), token }]);
@@ -68,7 +68,7 @@ test("the same token again gives the same account in every process, and changes 
   for (const line of [...app.lines, ...peer.lines]) expect(line).not.toContain(token);
 });
 
-test("the token of any sign-in gives its account; one that has ended, another one [§5.2.1(4)] [§5.2.1(5)]", async () => {
+test("the token of any sign-in gives its account, and a token that ended creates another account [§5.2.1(4)] [§5.2.1(5)]", async () => {
   const person = await createPerson(app.url);
   const paired = await pair(app.url, person);
   const again = await create(app.url, { token: paired.token });
@@ -84,7 +84,7 @@ test("the token of any sign-in gives its account; one that has ended, another on
   expect((await person.send("GET /v1/account")).body).toEqual(person.account);
 });
 
-test("a token of a deleted account, or of a credential of another kind, is refused [§5.2.1(4)]", async () => {
+test("a token of a deleted account, or of another kind of credential, is refused [§5.2.1(4)]", async () => {
   const gone = await createPerson(app.url);
   await gone.send("DELETE /v1/account");
   const { account } = await createPerson(app.url);
@@ -107,7 +107,7 @@ test("a token of a deleted account, or of a credential of another kind, is refus
   expect(await store.read(statement(labeled, { gives: "rows" })({}))).toEqual([[0]]);
 });
 
-test("of requests with one token at once, one makes the account, and all get it [§5.2.1(4)]", async () => {
+test("of concurrent requests with one token, one creates the account and all get it [§5.2.1(4)]", async () => {
   for (const mode of ["open", "limited", "first"] as const) {
     const { url } = await createTestStore();
     const env = {
@@ -117,7 +117,7 @@ test("of requests with one token at once, one makes the account, and all get it 
     const apps = await Promise.all([1, 2].map(() => startTestApp({ database_url: url, env })));
     const start_code = await apps[0]!.startCode();
     const token = newToken();
-    // The account of the token is then the last one of the address.
+    // The token's account is then the last one that the address may create.
     if (mode === "limited") for (let i = 0; i < 4; i++) await createPerson(apps[0]!.url);
     const answers = await Promise.all(
       Array.from({ length: 16 }, (_, i) =>
@@ -134,7 +134,7 @@ test("of requests with one token at once, one makes the account, and all get it 
   }
 });
 
-test("a repetition whose account becomes the last one of the limit meanwhile gets it [§5.2.1(4)]", async () => {
+test("a repetition whose account reaches the address's limit meanwhile gets that account [§5.2.1(4)]", async () => {
   const { url } = await createTestStore();
   const env = { RATE_LIMITS: "on" };
   const other = await startTestApp({ database_url: url, env });
@@ -161,7 +161,7 @@ test("a repetition whose account becomes the last one of the limit meanwhile get
         accounts: {
           ...accounts,
           async creationsOf(address) {
-            // The other process makes the last account of the address meanwhile.
+            // The other process creates the last account of the address meanwhile.
             first ??= create(other.url, { token });
             await first;
             return accounts.creationsOf(address);
@@ -176,7 +176,7 @@ test("a repetition whose account becomes the last one of the limit meanwhile get
   expect([answer.status, answer.body]).toEqual([201, ((await first) as typeof answer).body]);
 });
 
-test("above the limit of its address a repetition is a request of its account [§5.2.1(4)] [§10.6.1 accounts]", async () => {
+test("above the limit of its address, a repetition counts as a request of its account [§5.2.1(4)] [§10.6.1 accounts]", async () => {
   const clock = createTestClock();
   const env = { RATE_LIMITS: "on", TRUST_PROXY: "1" };
   const limited = await startTestApp({ clock, env });
@@ -209,7 +209,7 @@ test("above the limit of its address a repetition is a request of its account [�
   expect((await create(limited.url, { token }, from)).status).toBe(201);
 });
 
-test("with `first` a repetition needs the start code, and with `off` there is none [§5.2.1(4)] [§5.2.1(1)]", async () => {
+test("with `first` a repetition needs the start code, and with `off` every repetition is refused [§5.2.1(4)] [§5.2.1(1)]", async () => {
   const { url } = await createTestStore();
   const first = await startTestApp({ database_url: url, env: { ACCOUNT_CREATION: "first" } });
   const start_code = (await first.startCode())!;
@@ -228,7 +228,7 @@ test("with `first` a repetition needs the start code, and with `off` there is no
   }
   const off = await startTestApp({ database_url: url, env: { ACCOUNT_CREATION: "off" } });
   expectProblem(await create(off.url, { token, start_code }), "account_creation_off");
-  // The token of a deleted account is no way to a second one.
+  // The token of a deleted account does not create a second one.
   await client(first.url, token)("DELETE /v1/account");
   expectProblem(await create(first.url, { start_code, token }), "account_creation_off");
 });

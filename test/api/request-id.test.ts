@@ -1,4 +1,4 @@
-/** `request_id` of an ask: the same request gives the same question (docs/interface.md 5.7.2(6)). */
+/** `request_id` of an ask: the same request gives the same question (§5.7.2(6)). */
 
 import { expect, test } from "bun:test";
 import { createTRPCClient, httpLink } from "@trpc/client";
@@ -18,14 +18,14 @@ const there = await startTestApp({ clock, database_url });
 
 const ASK = { prompt: "Deploy?", request_id: "deploy 7" };
 
-test("asked again with its request_id, a question comes back with 200, in whatever state [§5.7.2(6)] [§2.5]", async () => {
+test("an ask repeated with its request_id returns the question with 200, in any state [§5.7.2(6)] [§2.5]", async () => {
   const { person, agent } = await createPair(app.url);
   const first = await agent.send("POST /v1/questions", ASK);
   expect([first.status, first.body.request_id]).toEqual([201, ASK.request_id]);
   const stream = await openStream(app.url, person.token);
   const again = await agent.send("POST /v1/questions", ASK);
   expect(again).toMatchObject({ status: 200, body: first.body });
-  // Defaults are the same as what they stand for, and null as what is absent.
+  // Defaults equal the values they stand for, and null equals an absent field.
   const spelled = { ...ASK, kind: "confirm", options: null, task_id: null, expires_in: 3600 };
   expect((await agent.send("POST /v1/questions", spelled)).body).toEqual(first.body);
   await person.send(`POST /v1/questions/${first.body.id}/answer`, { answer: "No" });
@@ -41,7 +41,7 @@ test("asked again with its request_id, a question comes back with 200, in whatev
   expect(listed.body.questions).toEqual([answered.body]);
 });
 
-test("a question without a request_id does not have the field, anywhere", async () => {
+test("a question without a request_id has the field nowhere", async () => {
   const { person, agent } = await createPair(app.url);
   const { body } = await agent.send("POST /v1/questions", { prompt: "p" });
   expect(body).not.toHaveProperty("request_id");
@@ -54,7 +54,7 @@ test("a question without a request_id does not have the field, anywhere", async 
   expect(item.question).not.toHaveProperty("request_id");
 });
 
-test("other content is 422 request_mismatch, wait is not compared [§5.7.2(6)]", async () => {
+test("other content with the same request_id is 422 request_mismatch, and wait is not compared [§5.7.2(6)]", async () => {
   const { agent } = await createPair(app.url);
   const task = await createTask(agent.send);
   const ask = { ...ASK, kind: "choice", options: ["a", "b"] };
@@ -98,7 +98,7 @@ test("a request_id belongs to one key, and to its question for 24 hours [§5.7.2
   expect((await agent.send("POST /v1/questions", ASK)).body.code).toBe("request_mismatch");
 });
 
-test("it comes before the limit of 20, a lost task and the limit of waits [§5.7.2(6)] [§9.4.1]", async () => {
+test("a request_id is checked before the limit of 20, the deleted task and the limit of waits [§5.7.2(6)] [§9.4.1]", async () => {
   const { agent } = await createPair(app.url);
   const { id: task_id } = await createTask(agent.send);
   const ask = { ...ASK, task_id };
@@ -114,7 +114,7 @@ test("it comes before the limit of 20, a lost task and the limit of waits [§5.7
   expect(gone).toMatchObject({ status: 200, body: { id: body.id, status: "cancelled", task_id } });
 });
 
-test("of many at once, over two processes, one creates the question and all get it [§5.7.2(6)]", async () => {
+test("of many concurrent asks with one request_id, over two processes, one creates the question [§5.7.2(6)]", async () => {
   const { person, agent } = await createPair(app.url);
   for (let round = 0; round < 5; round++) {
     const ask = { prompt: "p", request_id: `round ${round}` };
@@ -145,7 +145,7 @@ test("two concurrent asks with one request_id for the 20th place both succeed [�
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 201]);
 });
 
-test("with an Idempotency-Key too, that one is looked at first [§5.7.2(6)]", async () => {
+test("with an Idempotency-Key too, the Idempotency-Key is checked first [§5.7.2(6)]", async () => {
   const { agent } = await createPair(app.url);
   const send = async (key: string, body: object) => {
     const answer = await fetch(`${app.url}/v1/questions`, {
@@ -166,7 +166,7 @@ test("with an Idempotency-Key too, that one is looked at first [§5.7.2(6)]", as
   expect(await send("two", ASK)).toEqual([200, null, id]);
 });
 
-test("it works on tRPC and MCP, and across the surfaces [§5.7.2(6)]", async () => {
+test("a request_id works on tRPC and MCP, and across the surfaces [§5.7.2(6)]", async () => {
   const { person, agent } = await createPair(app.url);
   const headers = { authorization: `Bearer ${agent.secret}` };
   const trpc = createTRPCClient<AppRouter>({

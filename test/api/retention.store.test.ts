@@ -1,4 +1,4 @@
-/** What is kept for how long (docs/interface.md 10.5, 3.2.4). */
+/** What is kept, and for how long (§10.5, §3.2.4). */
 
 import { expect, test } from "bun:test";
 import { createQuestionPruner } from "../../db/retention.ts";
@@ -15,7 +15,7 @@ import { until } from "../support/until.ts";
 
 const DAY = 86_400;
 
-test("a finished task expires after its days, with its questions; an open one never [§3.2.4]", async () => {
+test("a finished task expires with its questions after its days, and an open one never [§3.2.4]", async () => {
   const clock = createTestClock();
   const app = await startTestApp({ clock, env: { TASK_RETENTION_DAYS: "2" } });
   const { person, agent } = await createPair(app.url);
@@ -27,7 +27,7 @@ test("a finished task expires after its days, with its questions; an open one ne
     await make("todo"),
   ];
   const question = await ask(agent.send, { prompt: "p", task_id: done.id, expires_in: 86_400 });
-  /** Moves on, with the jobs' passes at the end. */
+  /** Moves time on, and runs the jobs at the end. */
   const move = async (seconds: number) => {
     await app.jobs.settled();
     await clock.skip(seconds);
@@ -54,7 +54,7 @@ test("a finished task expires after its days, with its questions; an open one ne
   stream.close();
 });
 
-test("a pending question of a task that expires is cancelled", async () => {
+test("a pending question is cancelled when its task expires", async () => {
   const clock = createTestClock();
   const app = await startTestApp({ clock, env: { TASK_RETENTION_DAYS: "1" } });
   const { agent } = await createPair(app.url);
@@ -81,7 +81,7 @@ test("TASK_RETENTION_DAYS=0 keeps every task", async () => {
   expect((await agent.send(`GET /v1/tasks/${id}`)).status).toBe(200);
 });
 
-test("the newest 1,000 finished questions of a key are kept, and every pending one", async () => {
+test("a key keeps its newest 1,000 finished questions and every pending one", async () => {
   const { url: database_url } = await createTestStore();
   const app = await startTestApp({ clock: createTestClock(), database_url });
   const { person, agent } = await createPair(app.url);
@@ -96,13 +96,13 @@ test("the newest 1,000 finished questions of a key are kept, and every pending o
     const query = sql`select key_id, count(*), max(created_at) from questions where status <> 'pending' group by key_id`;
     return store.read(statement(query, { gives: "rows" })({}));
   };
-  // 1,300 newer ones: asking and answering each would prove no more.
+  // 1,300 newer questions, inserted: asking and answering each would prove no more.
   const columns = "key_id, account_id, prompt, kind, options, expires_at, change_id";
   const copy = sql.raw(`insert into questions (id, status, created_at, ${columns})
     with recursive n(i) as (select 1 union all select i + 1 from n where i < 1300)
     select id || i, 'answered', created_at + i, ${columns} from questions, n where id = '${old.id}'`);
   await store.write([statement(copy)({})]);
-  // Two each, so that one statement does not take those of the questions it takes.
+  // Two each, so that deleting them takes a statement of its own.
   const deliver =
     sql.raw(`insert into question_deliveries (question_id, target_id, id, lane, label, status, queued_at)
     select q.id, t.value, q.id || t.value, 'x', 'x', 'sent', 0 from questions q, json_each('["a", "b"]') t`);
@@ -115,7 +115,7 @@ test("the newest 1,000 finished questions of a key are kept, and every pending o
   const prune = createQuestionPruner(store);
   while (await prune(1));
   expect(await count()).toEqual([[agent.key.id, 1_000, newest!]]);
-  // The 1,000, the pending one, and that of the other key.
+  // The 1,000, the pending one, and the other key's question.
   const left = await store.read(statement(orphans, { gives: "rows" })({}));
   expect(left).toEqual([[2_004, 1_002, 0]]);
   expect((await agent.send(`GET /v1/questions/${old.id}`)).status).toBe(404);

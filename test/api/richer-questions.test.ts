@@ -1,4 +1,4 @@
-/** What a question and its answer may have beside the prompt (docs/interface.md 2.5, 5.7.2, 5.7.4). */
+/** The optional fields of a question and its answer (§2.5, §5.7.2, §5.7.4). */
 
 import { expect, test } from "bun:test";
 import { createTRPCClient, httpLink } from "@trpc/client";
@@ -20,10 +20,10 @@ const RICH = {
   allow_other: true,
   fallback: "No",
 };
-/** What only lists and events have, and what only reads of one question have. */
+/** Fields of lists and events alone, and fields of a single question alone. */
 const split = ({ context, context_omitted, ...rest }: any) => ({ context, context_omitted, rest });
 
-test("a question has the fields that were used, and no other [§2.5]", async () => {
+test("a question has the fields that were used, and no others [§2.5]", async () => {
   const { person, agent } = await createPair(app.url);
   const plain = await ask(agent.send, { prompt: "p", allow_other: false });
   expect(Object.keys(plain)).toEqual([
@@ -49,7 +49,7 @@ test("a question has the fields that were used, and no other [§2.5]", async () 
   }
 });
 
-test("lists, events, inbox items and the answer have context_omitted for the context [§2.5.2]", async () => {
+test("lists, events, inbox items and answers have context_omitted in place of the context [§2.5.2]", async () => {
   const { person, agent } = await createPair(app.url);
   const stream = await openStream(app.url, person.token);
   const task = await createTask(agent.send);
@@ -108,7 +108,7 @@ test("lists, events, inbox items and the answer have context_omitted for the con
   stream.close();
 });
 
-test("100 questions with the largest contexts are one page of a list [§2.5.2] [§10.1 context]", async () => {
+test("100 questions with the largest contexts fit in one list page [§2.5.2] [§10.1 context]", async () => {
   const { person, agent } = await createPair(app.url);
   const agents = [agent];
   for (let i = 1; i < 5; i++) agents.push(await createAgent(app.url, person, `${i}`));
@@ -127,7 +127,7 @@ test("100 questions with the largest contexts are one page of a list [§2.5.2] [
   expect(one.body.context).toBe(context);
 }, 30_000);
 
-test("with allow_other any text is an answer, and an option is that option [§5.7.4(2)]", async () => {
+test("with allow_other any text is an answer, and a text equal to an option is that option [§5.7.4(2)]", async () => {
   const { person, agent } = await createPair(app.url);
   const choice = { prompt: "Where?", kind: "choice", options: ["a", "b"] };
   const answer = async (question: object, given: object) => {
@@ -149,7 +149,7 @@ test("with allow_other any text is an answer, and an option is that option [§5.
   }
 });
 
-test("a fallback is an answer to its question, and a text takes no allow_other [§5.7.2(8)] [§5.7.2(9)]", async () => {
+test("a fallback must be an answer to its question, and a text question refuses allow_other [§5.7.2(8)] [§5.7.2(9)]", async () => {
   const { agent } = await createPair(app.url);
   const choice = { kind: "choice", options: ["a", "b"] };
   const reasons = async (body: object) => {
@@ -172,11 +172,11 @@ test("a fallback is an answer to its question, and a text takes no allow_other [
     allow_other: "is permitted for confirm and choice only",
   });
   expect(await reasons({ kind: "text", allow_other: false, fallback: "x" })).toBe("x");
-  // Options that are wrong themselves are named, and the fallback is not.
+  // Invalid options are named, and the fallback is not.
   expect(Object.keys(await reasons({ kind: "choice", fallback: "x" }))).toEqual(["options"]);
 });
 
-test("a question with a fallback expires like any other, and its agent is told to go by it [§2.5.3] [§12.3.5]", async () => {
+test("a question with a fallback expires like any other, and its agent is told to use the fallback [§2.5.3] [§12.3.5]", async () => {
   const { agent } = await createPair(app.url);
   for (const open of [oldEra, newEra]) {
     const rpc = open(app.url, agent.secret);
@@ -202,7 +202,7 @@ test("a question with a fallback expires like any other, and its agent is told t
   }
 });
 
-test("of a URL only http and https without a user name pass, and the rest is named [§5.7.2(7)]", async () => {
+test("a question's URL is http or https without a user name, and any other is named in the error [§5.7.2(7)]", async () => {
   const { agent } = await createPair(app.url);
   const send = async (url: string) => {
     const { body } = await agent.send("POST /v1/questions", { prompt: "p", url });
@@ -224,7 +224,7 @@ test("of a URL only http and https without a user name pass, and the rest is nam
   }
 });
 
-test("tRPC has every field, and an answer that is repeated under a key must have the same note", async () => {
+test("tRPC has every field, and an answer repeated under an idempotency key must have the same note", async () => {
   const { person, agent } = await createPair(app.url);
   const trpcOf = (credential: string) =>
     createTRPCClient<AppRouter>({

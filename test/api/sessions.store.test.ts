@@ -1,4 +1,4 @@
-/** Sign-ins of an account: each has its token, and ends without the others (docs/interface.md 5.13). */
+/** Sign-ins of an account: each has its token, and ends without the others (§5.13). */
 
 import { expect, test } from "bun:test";
 import { LIMITS } from "../../src/limits.ts";
@@ -23,18 +23,18 @@ import { exchange, expectProblem } from "../support/wire.ts";
 const { url: database_url } = await createTestStore();
 const clock = createTestClock();
 const app = await startTestApp({ database_url, clock });
-/** Other processes on the same store, as far as a request can tell, in which time passes. */
+/** Other processes on the same store, as far as a request can tell, with time passing in them. */
 const [here, there] = await Promise.all([1, 2].map(() => startTestApp({ database_url })));
 
 const sessionsOf = async ({ send }: Pick<Person, "send">) =>
   (await send("GET /v1/sessions")).body.sessions;
-/** The id of the caller's own. */
+/** The id of the caller's own sign-in. */
 const ownId = async (person: Pick<Person, "send">): Promise<string> =>
   (await sessionsOf(person)).find(({ current }: { current: boolean }) => current).id;
 const remove = (person: Person, id: string, query = "") =>
   exchange(app.url, "DELETE", `/v1/sessions/${id}${query}`, { credential: person.token });
 
-test("sign-ins are listed newest first, with their labels and how they came about [§2.9] [§5.13.1] [§4.1.6]", async () => {
+test("sign-ins are listed newest first, with their labels and how they were created [§2.9] [§5.13.1] [§4.1.6]", async () => {
   const { body } = await client(app.url)("POST /v1/accounts", { label: "Firefox on Linux" });
   const first: Person = { ...body, send: client(app.url, body.token) };
   await clock.advance(0.001);
@@ -70,7 +70,7 @@ test("sign-ins are listed newest first, with their labels and how they came abou
   }
 });
 
-test("any sign-in labels any other of its account [§5.13.2]", async () => {
+test("any sign-in changes the label of any other sign-in of its account [§5.13.2]", async () => {
   const first = await createPerson(app.url);
   const phone = await pair(app.url, first);
   const { id } = phone.session;
@@ -137,7 +137,7 @@ test("a stream that opens while its sign-in ends does not stay open", async () =
   }
 });
 
-test("the last sign-in needs last=true; its account then only waits for the administrator [§5.13.3(2)]", async () => {
+test("ending the last sign-in needs last=true, and leaves the account and its keys [§5.13.3(2)]", async () => {
   const { person, agent } = await createPair(app.url);
   const id = await ownId(person);
   for (const query of ["", "?last=false"]) {
@@ -151,7 +151,7 @@ test("the last sign-in needs last=true; its account then only waits for the admi
   expect(made.status).toBe("pending");
 });
 
-test("one of two sign-ins that end each other at the same time stays", async () => {
+test("of two sign-ins that end each other at the same time, one stays", async () => {
   const peer = await startTestApp({ database_url, clock });
   for (let i = 0; i < 10; i++) {
     const one = await createPerson(app.url);
@@ -168,7 +168,7 @@ test("one of two sign-ins that end each other at the same time stays", async () 
   }
 });
 
-test("a new token makes a sign-in no older, and its trial ends after 10 minutes [§4.1.6]", async () => {
+test("a new token does not restart the trial of a sign-in, which lasts 10 minutes [§4.1.6]", async () => {
   const first = await createPerson(app.url);
   const phone = await pair(app.url, first);
   const tablet = await pair(app.url, first);
@@ -193,7 +193,7 @@ test("a new token makes a sign-in no older, and its trial ends after 10 minutes 
   expect((await renewed.send("DELETE /v1/account")).status).toBe(204);
 });
 
-test("in its first 10 minutes, a sign-in that was added may do everything while it is the only one [§4.1.6]", async () => {
+test("a new sign-in may do everything during its trial while it is the only one [§4.1.6]", async () => {
   const first = await createPerson(app.url);
   const phone = await pair(app.url, first);
   const first_id = await ownId(first);
@@ -206,7 +206,7 @@ test("in its first 10 minutes, a sign-in that was added may do everything while 
   expect((await phone.send("DELETE /v1/account")).status).toBe(204);
 });
 
-test("an id stays when the token is replaced, and only that sign-in's streams end [§2.9.1]", async () => {
+test("a sign-in keeps its id when its token is replaced, and only its own streams end [§2.9.1]", async () => {
   const first = await createPerson(app.url);
   const phone = await pair(app.url, first);
   const [ended, kept] = await Promise.all([
@@ -222,7 +222,7 @@ test("an id stays when the token is replaced, and only that sign-in's streams en
   kept.close();
 });
 
-/** What the list of another sign-in says of when this one was used. */
+/** When the list of another sign-in says that this one was used. */
 async function watchUse(time: TestClock, url: string) {
   const person = await createPerson(url);
   const phone = await pair(url, person);
@@ -233,7 +233,7 @@ async function watchUse(time: TestClock, url: string) {
   return { person, phone, usedAt, becomes, now: () => time.now() };
 }
 
-test("last_used_at moves at most once a minute, and by any request [§2.9.2]", async () => {
+test("last_used_at of a sign-in moves at most once a minute, with any request [§2.9.2]", async () => {
   const { phone, usedAt } = await watchUse(clock, app.url);
   expect(await usedAt()).toBeNull();
   await phone.send("GET /v1/account");
@@ -255,7 +255,7 @@ test("last_used_at moves at most once a minute, and by any request [§2.9.2]", a
   expect(await usedAt()).toBe(before);
 });
 
-test("a sign-in that only waits, or only holds a stream open, counts as used [§2.9.2]", async () => {
+test("a sign-in that only waits or holds a stream open counts as used [§2.9.2]", async () => {
   const { person, phone, usedAt, becomes } = await watchUse(clock, app.url);
   const agent = await createAgent(app.url, person);
   const question = await ask(agent.send, { prompt: "Go?", expires_in: 86_400 });
@@ -271,7 +271,7 @@ test("a sign-in that only waits, or only holds a stream open, counts as used [§
   const stream = await openStream(app.url, phone.token);
   const opened = clock.now();
   await becomes(opened);
-  // Noted again with the pings, every five minutes.
+  // Recorded again with the pings, every five minutes.
   await clock.advance(LIMITS.stream_used_every - LIMITS.ping_after);
   expect(await usedAt()).toBe(opened);
   await clock.advance(LIMITS.ping_after);

@@ -1,6 +1,6 @@
 /**
- * What a client sends in a field is what a later request reads. The fields are those of the routes,
- * so that one that is added and forgotten anywhere between schema and store fails here.
+ * A later request reads what a client sent in a field. The fields come from the routes, so that a new
+ * field that is forgotten anywhere between schema and store fails here.
  */
 
 import { expect, test } from "bun:test";
@@ -28,9 +28,9 @@ const task = await createTask(agent.send);
 type Fields = Readonly<Record<string, unknown>>;
 
 interface Target {
-  /** Sends the fields for a resource of its own, and gives the request that reads it afterwards. */
+  /** Sends the fields for a resource of its own, and returns the request that reads it afterwards. */
   readonly write: (fields: Fields) => Promise<() => Promise<Fields>>;
-  /** A body without the field that is tested. */
+  /** A body without the field under test. */
   readonly body: Fields;
   /** Values of fields that name something. */
   readonly names?: Fields;
@@ -52,7 +52,7 @@ const channelOf = (id: string) => async () => {
 };
 const keyOf = (id: string) => async () => byId((await read(person.send, "/v1/keys")).keys, id);
 
-/** By procedure; those of {@link UNREAD} aside, each route with a body stands here. */
+/** By procedure. Every route with a body is here, except {@link UNREAD}. */
 const TARGETS: Readonly<Record<string, Target>> = {
   "accounts.update": {
     body: { settings: { live_activities: true } },
@@ -196,7 +196,7 @@ const TARGETS: Readonly<Record<string, Target>> = {
   },
 };
 
-/** Fields that no request reads; other tests tell what they do. */
+/** Fields that no request reads; other tests show their effect. */
 const UNREAD: Readonly<Record<string, string>> = {
   "accounts.create attestation": "checked, not stored",
   "accounts.create start_code": "checked, not stored",
@@ -227,14 +227,14 @@ const fields = BODY_ROUTES.flatMap(({ procedure, in_body }) =>
   in_body!.map((field) => [procedure, field] as const),
 );
 
-test("each field of each body is tested here, or named as one that nothing reads", () => {
+test("each field of each body is tested here or listed as never read", () => {
   const rest = fields.filter((pair) => !(pair.join(" ") in UNREAD));
   expect(rest.filter(([procedure]) => !(procedure in TARGETS))).toEqual([]);
   const names = new Set(fields.map((pair) => pair.join(" ")));
   expect(Object.keys(UNREAD).filter((name) => !names.has(name))).toEqual([]);
 });
 
-/** Values that are stored as they are sent, beside the texts that are there for their edges. */
+/** Values that are stored as sent, besides the texts at the edges of the limits. */
 function valuesOf({ names = {} }: Target, procedure: string, field: string): unknown[] {
   if (field in names) return [names[field]];
   return rowOf(procedure, field)

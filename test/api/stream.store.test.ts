@@ -1,4 +1,4 @@
-/** The event stream: frames, pings, the cap, and every way it ends (docs/interface.md 7). */
+/** The event stream: frames, pings, the limit of streams, and every way a stream ends (§7). */
 
 import { expect, test } from "bun:test";
 import { connect } from "node:net";
@@ -12,7 +12,7 @@ import { until } from "../support/until.ts";
 const clock = createTestClock();
 const app = await startTestApp({ clock });
 
-test("ready comes first, once, in the documented frame [§7.1.1] [§7.1.2] [§7.2 ready] [§4.1.1]", async () => {
+test("ready comes first and once, in the documented frame [§7.1.1] [§7.1.2] [§7.2 ready] [§4.1.1]", async () => {
   const { person, agent } = await createPair(app.url);
   const response = await fetch(`${app.url}/v1/events`, {
     headers: { authorization: `Bearer ${person.token}`, accept: "text/event-stream" },
@@ -23,7 +23,7 @@ test("ready comes first, once, in the documented frame [§7.1.1] [§7.1.2] [§7.
   const reader = response.body!.getReader();
   const text = async () => new TextDecoder().decode((await reader.read()).value);
   expect(await text()).toBe(`event: ready\ndata: {"account_id":"${person.account.id}"}\n\n`);
-  // A line break in the content must not break the one data line.
+  // A line break in the content must not break the single data line.
   const task = await createTask(agent.send, { title: "two\nlines\r\n" });
   expect(await text()).toBe(`event: task.created\ndata: ${JSON.stringify({ task })}\n\n`);
   await reader.cancel();
@@ -46,7 +46,7 @@ test("a ping comes after 20 seconds of silence [§10.4 ping_after]", async () =>
   stream.close();
 });
 
-test("pings go on when the machine's clock is set back an hour, or on by days", async () => {
+test("pings continue when the machine's clock is set back an hour or on by days", async () => {
   const { person } = await createPair(app.url);
   const stream = await openStream(app.url, person.token);
   let pings = 0;
@@ -60,7 +60,7 @@ test("pings go on when the machine's clock is set back an hour, or on by days", 
   stream.close();
 });
 
-test("a stream shows its own account's events alone [§7.1.2]", async () => {
+test("a stream shows only its own account's events [§7.1.2]", async () => {
   const one = await createPair(app.url);
   const two = await createPair(app.url);
   const stream = await openStream(app.url, one.person.token);
@@ -92,7 +92,7 @@ test("every change is in the lists read after ready, or comes as an event [§7.4
   }
 });
 
-test("the 17th stream of an account ends the oldest [§10.2 streams]", async () => {
+test("the 17th stream of an account ends the oldest one [§10.2 streams]", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await openStream(app.url, (await createPerson(app.url)).token);
   const streams = [];
@@ -129,12 +129,12 @@ test("a reader that is too slow is disconnected, and does not delay others [§11
   expect(app.streams.count()).toBe(1);
   await quick.names(tasks.length + sent);
   quick.close();
-  // The socket is let go of as well, though nothing was read from it.
+  // The socket is closed too, though nothing was read from it.
   slow.resume();
   await new Promise<void>((done) => slow.on("close", () => done()).on("error", () => {}));
 });
 
-test("a stop ends streams and answers waits with the question as it is [§7.4.2 The server stops]", async () => {
+test("stopping the server ends streams and answers waits with the question as it is [§7.4.2 The server stops]", async () => {
   const own = await startTestApp({ clock });
   const { person, agent } = await createPair(own.url);
   const { id } = await ask(agent.send);
@@ -154,7 +154,7 @@ test("a burst of events does not end the stream of a reader that keeps up [§11.
   const { person, agent } = await createPair(app.url);
   const description = "€".repeat(10_000);
   const made: { readonly id: string }[] = [];
-  // All at once, a busy server would refuse the last ones.
+  // If all came at once, a busy server would refuse the last ones.
   while (made.length < 200) {
     const tasks = Array.from({ length: 20 }, () =>
       createTask(person.send, { title: "t", description, key_id: agent.key.id }),
@@ -162,19 +162,19 @@ test("a burst of events does not end the stream of a reader that keeps up [§11.
     made.push(...(await Promise.all(tasks)));
   }
   const stream = await openStream(app.url, person.token);
-  // Marks every one as seen, in few commits: six megabytes of events at once. A busy server refuses some.
+  // Marks every task as seen in few commits: six megabytes of events at once. A busy server refuses some.
   const see = ({ id }: { readonly id: string }) =>
     until(async () => (await agent.send(`GET /v1/tasks/${id}`)).status === 200);
   await Promise.all(made.map(see));
   expect(await stream.names(200)).toEqual(Array(200).fill("task.updated"));
-  // It has caught up by the time it is looked at.
+  // The reader has caught up when the server checks it.
   await clock.advance(1);
   await createTask(agent.send);
   await stream.names(201);
   stream.close();
 });
 
-test("a stream that opens around the account's deletion ends with it [§7.4.2 The account is deleted] [§4.1.5]", async () => {
+test("a stream that opens while its account is being deleted ends with the account [§7.4.2 The account is deleted] [§4.1.5]", async () => {
   for (let round = 0; round < 10; round++) {
     const { token, send } = await createPerson(app.url);
     const opening = Array.from({ length: 12 }, async (_, i) => {

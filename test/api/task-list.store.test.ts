@@ -1,4 +1,4 @@
-/** The task list: order, filters, pages (docs/interface.md 5.5.2). */
+/** The task list: order, filters, list pages (§5.5.2). */
 
 import { expect, test } from "bun:test";
 import type { Task } from "../../src/model/task.ts";
@@ -53,7 +53,7 @@ async function fill(agent: Agent, count: number): Promise<Task[]> {
   return made.sort((a, b) => b.updated_at - a.updated_at || (a.id < b.id ? 1 : -1));
 }
 
-test("newest updated_at first, ties by id, over all pages [§5.5.2(1)] [§1.5.2] [§5.5.2 limit]", async () => {
+test("tasks are listed by newest updated_at, ties by id, over all list pages [§5.5.2(1)] [§1.5.2] [§5.5.2 limit]", async () => {
   const { person, agent } = await createPair(app.url);
   const all = await fill(agent, 23);
   for (const send of [agent.send, person.send]) {
@@ -63,13 +63,13 @@ test("newest updated_at first, ties by id, over all pages [§5.5.2(1)] [§1.5.2]
       for (const { tasks, next_cursor } of pages) {
         if (next_cursor !== null) expect(tasks.length).toBe(limit);
       }
-      // No page is empty, so none was promised in vain.
+      // No list page is empty, so every cursor led to more tasks.
       expect(pages.at(-1)!.tasks.length).toBeGreaterThan(0);
     }
   }
 });
 
-test("status and priority take one value or several [§5.5.2 status] [§5.5.2(2)]", async () => {
+test("the filters status and priority take one value or several [§5.5.2 status] [§5.5.2(2)]", async () => {
   const { person, agent } = await createPair(app.url);
   const all = await fill(agent, 32);
   const some = [["todo"], ["todo", "done"], ["cancelled", "in_progress", "todo"], [...STATUSES]];
@@ -85,7 +85,7 @@ test("status and priority take one value or several [§5.5.2 status] [§5.5.2(2)
   }
 });
 
-test("a rare priority gives short pages instead of a long scan [§5.5.2(2)]", async () => {
+test("a rare priority gives short list pages instead of a long scan [§5.5.2(2)]", async () => {
   const { agent } = await createPair(app.url);
   const rare = await createTask(agent.send, { title: "old", priority: "urgent" });
   for (let i = 0; i < 21; i++) {
@@ -97,7 +97,7 @@ test("a rare priority gives short pages instead of a long scan [§5.5.2(2)]", as
   expect(ids(pages)).toEqual([rare.id]);
 });
 
-test("the account narrows its list to a key [§5.5.2 key_id]", async () => {
+test("the account filters its list by a key [§5.5.2 key_id]", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person);
   const mine = await createTask(agent.send);
@@ -108,7 +108,7 @@ test("the account narrows its list to a key [§5.5.2 key_id]", async () => {
   expect(ids([await page(agent.send, "")])).toEqual([mine.id]);
 });
 
-test("the limit is 100 unless given, and 500 at most [§10.3 task_page]", async () => {
+test("the limit of a list is 100 by default and 500 at most [§10.3 task_page]", async () => {
   const { agent } = await createPair(app.url);
   await Promise.all(Array.from({ length: 101 }, () => createTask(agent.send)));
   expect((await page(agent.send, "")).tasks.length).toBe(100);
@@ -119,11 +119,11 @@ test("the limit is 100 unless given, and 500 at most [§10.3 task_page]", async 
   }
 });
 
-test("a cursor is for the list it was made for [§1.5.2]", async () => {
+test("a cursor is valid only for the list it was made for [§1.5.2]", async () => {
   const { person, agent } = await createPair(app.url);
   await fill(agent, 8);
   const { next_cursor } = await page(agent.send, "limit=2&status=todo,done");
-  // The same filter in another order, with another limit, is the same list.
+  // The same filter in another order, or with another limit, is the same list.
   expect(
     (await page(agent.send, `limit=3&status=done,todo&cursor=${next_cursor}`)).tasks,
   ).not.toEqual([]);

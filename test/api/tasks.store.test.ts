@@ -1,4 +1,4 @@
-/** Tasks: create, change, seen, delete (docs/interface.md 2.4, 3.2, 5.5). */
+/** Tasks: create, change, seen, delete (§2.4, §3.2, §5.5). */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -47,14 +47,14 @@ test("an agent's task has the documented defaults [§2.4] [§2.4 source] [§2.4.
   });
 });
 
-test("the account makes a task for a key it names [§5.5.3(1)] [§2.4 source] [§1.4.3] [§9.2.1 422] [§4.1.4]", async () => {
+test("the account creates a task for a key that it names [§5.5.3(1)] [§2.4 source] [§1.4.3] [§9.2.1 422] [§4.1.4]", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createPair(app.url);
   const task = await createTask(person.send, { title: "t", key_id: agent.key.id });
   expect(task).toMatchObject({ key_id: agent.key.id, source: "app", seen_at: null, host: null });
   const without = await person.send("POST /v1/tasks", { title: "t" });
   expect([without.status, without.body.fields]).toEqual([422, { key_id: expect.any(String) }]);
-  // Beside what else is wrong, so that one try shows all of it.
+  // The missing key is named with the other errors, so that one try shows them all.
   const bare = await person.send("POST /v1/tasks", {});
   expect(Object.keys(bare.body.fields).sort()).toEqual(["key_id", "title"]);
   for (const key_id of [other.agent.key.id, "key_x", ""]) {
@@ -63,7 +63,7 @@ test("the account makes a task for a key it names [§5.5.3(1)] [§2.4 source] [�
   }
 });
 
-test("a key may not name key_id [§5.5.3(2)] [§9.2.1 422]", async () => {
+test("a key that sends key_id is refused [§5.5.3(2)] [§9.2.1 422]", async () => {
   const { agent } = await createPair(app.url);
   const { status, body } = await agent.send("POST /v1/tasks", {
     title: "t",
@@ -74,7 +74,7 @@ test("a key may not name key_id [§5.5.3(2)] [§9.2.1 422]", async () => {
   expect([list.status, list.body.fields]).toEqual([422, { key_id: expect.any(String) }]);
 });
 
-test("a PATCH changes what it names and nothing else [§5.5.5] [§5.5.5(1)] [§7.2 task.updated]", async () => {
+test("a PATCH changes only the fields it names [§5.5.5] [§5.5.5(1)] [§7.2 task.updated]", async () => {
   const { person, agent } = await createPair(app.url);
   let task = await createTask(agent.send, { title: "t", description: "d" });
   const stream = await openStream(app.url, person.token);
@@ -101,7 +101,7 @@ test("a PATCH changes what it names and nothing else [§5.5.5] [§5.5.5(1)] [§7
   stream.close();
 });
 
-test("done sets progress and completed_at, any other status clears completed_at [§3.2.2] [§3.2.3] [§2.4 completed_at] [§5.5.5(3)]", async () => {
+test("done sets progress and completed_at, and any other status clears completed_at [§3.2.2] [§3.2.3] [§2.4 completed_at] [§5.5.5(3)]", async () => {
   const { agent } = await createPair(app.url);
   const { id } = await createTask(agent.send);
   const patch = async (body: object) => (await agent.send(`PATCH /v1/tasks/${id}`, body)).body;
@@ -120,7 +120,7 @@ test("done sets progress and completed_at, any other status clears completed_at 
   expect(await patch({ status: "todo" })).toMatchObject({ progress: 100, completed_at: null });
 });
 
-test("null is for progress and status_note alone [§5.5.5(2)]", async () => {
+test("only progress and status_note may be null [§5.5.5(2)]", async () => {
   const { agent } = await createPair(app.url);
   const { id } = await createTask(agent.send);
   for (const field of ["title", "description", "status", "priority", "notify"]) {
@@ -129,7 +129,7 @@ test("null is for progress and status_note alone [§5.5.5(2)]", async () => {
   }
 });
 
-test("a PATCH that changes nothing leaves the task as it is and makes no event [§5.5.5(4)]", async () => {
+test("a PATCH that changes nothing leaves the task as it is and sends no event [§5.5.5(4)]", async () => {
   const { person, agent } = await createPair(app.url);
   const task = await createTask(agent.send, { title: "t", description: "d" });
   const stream = await openStream(app.url, person.token);
@@ -143,7 +143,7 @@ test("a PATCH that changes nothing leaves the task as it is and makes no event [
   stream.close();
 });
 
-test("updated_at grows with every change", async () => {
+test("updated_at grows with every change of a task", async () => {
   const { agent } = await createPair(app.url);
   const { id, updated_at } = await createTask(agent.send);
   const stamps = [updated_at];
@@ -154,14 +154,14 @@ test("updated_at grows with every change", async () => {
   expect(ms).toEqual([0, 1, 2, 3].map((i) => ms[0]! + i));
 });
 
-test("seen_at is set when the agent first gets the task, by read or list [§2.4.2] [§7.2 task.updated]", async () => {
+test("seen_at is set when the agent first reads or lists the task [§2.4.2] [§7.2 task.updated]", async () => {
   const { person, agent } = await createPair(app.url);
   const make = (title: string) => createTask(person.send, { title, key_id: agent.key.id });
   const read = await make("read");
   const listed = await make("listed");
   const changed = await make("changed");
   const stream = await openStream(app.url, person.token);
-  // Neither the account nor a HEAD counts.
+  // Reads by the account and HEAD requests do not count.
   await person.send(`GET /v1/tasks/${read.id}`);
   await person.send("GET /v1/tasks");
   await agent.send(`HEAD /v1/tasks/${read.id}`);
@@ -187,7 +187,7 @@ test("seen_at is set when the agent first gets the task, by read or list [§2.4.
   stream.close();
 });
 
-test("a deleted task is gone, and its pending questions are cancelled [§5.5.6] [§7.2 task.deleted] [§7.2 question.updated]", async () => {
+test("deleting a task cancels its pending questions [§5.5.6] [§7.2 task.deleted] [§7.2 question.updated]", async () => {
   const { person, agent } = await createPair(app.url);
   const { id: task_id } = await createTask(agent.send);
   const first = await ask(agent.send, { prompt: "p", task_id });
@@ -239,7 +239,7 @@ test("a key holds at most 10,000 tasks", async () => {
   expect((await create()).status).toBe(201);
 });
 
-test("all of it is under /v1 [§17.1] [§5.5.4]", async () => {
+test("every route is under /v1 [§17.1] [§5.5.4]", async () => {
   const { agent } = await createPair(app.url);
   const { id } = await createTask(agent.send);
   expect((await agent.send(`GET /v1/tasks/${id}`)).status).toBe(200);

@@ -1,4 +1,4 @@
-/** Tickets: what they open, and above all what they do not (docs/interface.md 19.7). */
+/** Tickets: what they open, and above all what they do not (§19.7). */
 
 import { afterAll, expect, test } from "bun:test";
 import { sharedSecret } from "../../db/secrets.ts";
@@ -42,7 +42,7 @@ async function addBrowser({ send }: Pick<Person, "send">, label = "Firefox") {
   return { channel_id: made.body.channel.id as string, endpoint: subscription.endpoint };
 }
 
-/** A question that was pushed to a browser, with the ticket that came along. */
+/** A question that was delivered to a browser, with its ticket. */
 async function begin(body: object = {}, with_task = false) {
   const person = await createPerson(app.url);
   const agent = await createAgent(app.url, person, "builder");
@@ -62,7 +62,7 @@ async function begin(body: object = {}, with_task = false) {
 const statusOf = async (answer: Promise<{ status: number }>) => (await answer).status;
 const answer = (value: string) => ({ answer: value });
 
-test("it reads and answers its question, and sends receipts of its channel [§19.7.1] [§19.7.2]", async () => {
+test("a ticket reads and answers its question, and sends receipts for its channel [§19.7.1] [§19.7.2]", async () => {
   const { person, agent, question, ticket, path, send, channel_id } = await begin();
   expect(ticket).toMatch(/^mcq_[\w-]{86}$/);
   expect((await send(`GET ${path}`)).body).toEqual(question);
@@ -80,7 +80,7 @@ test("it reads and answers its question, and sends receipts of its channel [§19
   expect((await send(`HEAD ${path}`)).status).toBe(200);
 });
 
-test("the channel that answered gets no end, and every other one does [§19.7.3]", async () => {
+test("an answer by ticket sends an end to every channel but its own [§19.7.3]", async () => {
   const { person, agent } = await begin();
   const other = await addBrowser(person, "Phone");
   const question = await ask(agent.send);
@@ -94,7 +94,7 @@ test("the channel that answered gets no end, and every other one does [§19.7.3]
   expect(screenOf(ends)).toEqual({ [question.id]: "Answered: No" });
 });
 
-test("the same answer twice is one answer, and another one is told how the question ended [§19.7.4]", async () => {
+test("repeating an answer by ticket changes nothing, and another answer learns how the question ended [§19.7.4]", async () => {
   const { person, agent, path, send } = await begin();
   const both = await Promise.all([0, 1].map(() => send(`POST ${path}/answer`, answer("Yes"))));
   expect(both.map(({ status, body }) => [status, body.answer])).toEqual([
@@ -108,7 +108,7 @@ test("the same answer twice is one answer, and another one is told how the quest
   });
   const inbox = (await agent.send("GET /v1/inbox")).body.items;
   expect(inbox.filter(({ type }: any) => type === "question.answered")).toHaveLength(1);
-  // An account's second answer is refused as ever.
+  // A second answer of an account is still refused.
   expect(await statusOf(person.send(`POST ${path}/answer`, answer("Yes")))).toBe(409);
   const cancelled = await begin();
   await cancelled.agent.send(`DELETE ${cancelled.path}`);
@@ -123,7 +123,7 @@ test("the same answer twice is one answer, and another one is told how the quest
   expect([empty.status, Object.keys(empty.body.fields)]).toEqual([422, ["answer"]]);
 });
 
-test("it opens no other question, and waits for none [§19.7.2]", async () => {
+test("a ticket opens no other question and cannot wait [§19.7.2]", async () => {
   const { person, agent, question, send, path } = await begin();
   const second = await ask(agent.send);
   const stranger = await begin();
@@ -138,8 +138,8 @@ test("it opens no other question, and waits for none [§19.7.2]", async () => {
   expect((await person.send(`GET ${path}`)).body).toEqual(question);
 });
 
-test("it is refused on every other route, on tRPC, on MCP and on the event stream [§19.7.2]", async () => {
-  // Without limits, so that each refusal is for what it asks for.
+test("a ticket is refused on every other route, on tRPC, on MCP and on the event stream [§19.7.2]", async () => {
+  // Without rate limits, so that each refusal is for the request itself.
   const world = await createWorld(app);
   const { channel_id } = await addBrowser(world.person);
   const { question_id } = world.ids;
@@ -166,7 +166,7 @@ test("it is refused on every other route, on tRPC, on MCP and on the event strea
       const status = await call(route.method, world.pathOf(route), body);
       if (status !== 403) wrong.push(`${nameOf(route)} ${status}`);
     }
-    // On tRPC, its own procedures too.
+    // On tRPC, including the ticket's own procedures.
     const input = JSON.stringify({ ...world.ids, ...JSON.parse(body ?? "{}") });
     const status =
       route.type === "query"
@@ -180,16 +180,16 @@ test("it is refused on every other route, on tRPC, on MCP and on the event strea
   const rpc = { jsonrpc: "2.0", id: 1, method: "tools/list" };
   expect((await post(app.url, credential, JSON.stringify(rpc))).status).toBe(403);
   expect(await world.stored()).toEqual(before);
-  // It is good, so the refusals above mean something.
+  // The ticket is valid, so the refusals above mean something.
   expect(await statusOf(client(app.url, credential)(`GET /v1/questions/${question_id}`))).toBe(200);
 });
 
-test("one that was changed by a bit is none [§19.7.1]", async () => {
+test("a ticket with a changed bit is refused [§19.7.1]", async () => {
   const { ticket, path } = await begin();
   const wrong: number[] = [];
   for (let i = 4; i < ticket.length; i++) {
     const code = ticket.charCodeAt(i);
-    // The next character of base64url: a bit, or several.
+    // The next character of base64url: one bit or several differ.
     const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const next = letters[letters.indexOf(String.fromCharCode(code)) ^ 1]!;
     const changed = ticket.slice(0, i) + next + ticket.slice(i + 1);
@@ -204,13 +204,13 @@ test("one that was changed by a bit is none [§19.7.1]", async () => {
   expect(await statusOf(client(app.url, ticket)(`GET ${path}`))).toBe(200);
 });
 
-test("one of another service is none, whatever it names [§19.7.1]", async () => {
+test("a ticket of another service is refused, whatever it names [§19.7.1]", async () => {
   const { question, channel_id, path, ticket } = await begin();
   const subject = { question_id: question.id, channel_id };
   expect(createTicket(signer, subject)).toBe(ticket);
   const forged = createTicket(createSigner("another"), subject);
   expect(await statusOf(client(app.url, forged)(`GET ${path}`))).toBe(401);
-  // Its own, of a question and a channel of two accounts.
+  // A ticket of this service for a question and a channel of two accounts.
   const mixed = createTicket(signer, {
     question_id: question.id,
     channel_id: (await begin()).channel_id,
@@ -218,7 +218,7 @@ test("one of another service is none, whatever it names [§19.7.1]", async () =>
   expect(await statusOf(client(app.url, mixed)(`GET ${path}`))).toBe(401);
 });
 
-test("it ends a day after its question, and with its channel, sign-in, key or account [§19.7.5]", async () => {
+test("a ticket ends a day after its question, and with its channel, sign-in, key or account [§19.7.5]", async () => {
   const read = ({ ticket, path }: { ticket: string; path: `/${string}` }) =>
     statusOf(client(app.url, ticket)(`GET ${path}`));
   const answered = await begin({ expires_in: 86_400 });
@@ -230,7 +230,7 @@ test("it ends a day after its question, and with its channel, sign-in, key or ac
   await of_task.person.send(`DELETE /v1/tasks/${of_task.question.task_id}`);
   const ended = [answered, withdrawn, of_task];
   const day = LIMITS.ticket_life;
-  // No push is under way when time jumps, or it would count as one that hangs.
+  // No delivery is under way when time jumps, or it would count as hanging.
   const skip = async (seconds: number) => {
     await settled();
     await clock.skip(seconds);
@@ -269,7 +269,7 @@ test("it ends a day after its question, and with its channel, sign-in, key or ac
   }
 });
 
-test("it has a limit of its own, which is not the account's [§19.7.7]", async () => {
+test("a ticket has its own rate limit, apart from the account's [§19.7.7]", async () => {
   const limited = { ...env, RATE_LIMITS: "on" };
   const peer = await startTestApp({ clock, database_url, env: limited });
   const { person, ticket, path } = await begin();
@@ -284,12 +284,12 @@ test("it has a limit of its own, which is not the account's [§19.7.7]", async (
   expect(await statusOf(account(`GET ${path}`))).toBe(200);
 });
 
-test("of a request for permission it permits no more than its notification offers [§19.7.8]", async () => {
+test("a ticket of a permission request permits no more than its notification offers [§19.7.8]", async () => {
   const generic = await startTestApp({
     ...{ clock, database_url, env: { ...env, PUSH_CONTENT: "generic" } },
   });
   const { person, agent, channel_id } = await begin();
-  /** Asks, and gives the statuses of these answers by ticket, and what the hook got. */
+  /** Asks; returns the statuses of these answers by ticket, and what the hook got. */
   const decide = async (command: string, answers: readonly string[], at = app) => {
     const hook = await callHook(at.url, agent.secret, commandOf(command));
     const pending = async () =>
@@ -312,7 +312,7 @@ test("of a request for permission it permits no more than its notification offer
   expect(await decide("ls -l", ["Allow", "Deny"], generic)).toEqual([[403, 200], "deny"]);
 });
 
-test("a page of any origin may use it, and nothing else without leave [§19.7.6]", async () => {
+test("a page of any origin may use a ticket, and may do nothing else unless allowed [§19.7.6]", async () => {
   const { person, send, path } = await begin();
   const origin = "https://ntfy.example";
   const preflight = (on: string, method: string) =>
@@ -349,7 +349,7 @@ test("a page of any origin may use it, and nothing else without leave [§19.7.6]
   expect(answered.headers.get("access-control-allow-origin")).toBe("*");
 });
 
-test("a ticket is in no log and in no activity [§19.1.4]", async () => {
+test("a ticket is in no log and no request log [§19.1.4]", async () => {
   const { agent, person, ticket, path, send } = await begin();
   await send(`POST ${path}/answer`, answer("Yes"));
   await send("GET /v1/account");

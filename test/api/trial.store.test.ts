@@ -63,7 +63,7 @@ async function createScene() {
 type Scene = Awaited<ReturnType<typeof createScene>>;
 type Sent = readonly [request: `${string} /${string}`, body?: object];
 
-/** What is left of the account for everyone but the phone; times of use and attempts are left out. */
+/** What is left of the account for everyone but the phone, without times of use and attempts. */
 async function stateOf({ person, key_id, task_id, registered }: Scene) {
   const read = async (path: string) => (await person.send(`GET ${path}` as `GET /${string}`)).body;
   const { sessions } = await read("/v1/sessions");
@@ -92,8 +92,8 @@ async function stateOf({ person, key_id, task_id, registered }: Scene) {
 }
 
 /**
- * What a route does in the trial. `reads`: it changes nothing. `work`: it does what the sign-in is added for, and that
- * stays. Otherwise requests: `refused` are 403 and change nothing, `own` succeed and end with the sign-in.
+ * What a route does in the trial. `reads`: changes nothing. `work`: does what the sign-in is added for, and the result
+ * stays. Otherwise requests: `refused` ones are 403 and change nothing, `own` ones succeed and end with the sign-in.
  */
 type Effect =
   | "reads"
@@ -103,7 +103,7 @@ type Effect =
       readonly own?: (scene: Scene) => readonly Sent[];
     };
 
-/** One entry for each route that an account may call; one without an entry fails the test below. */
+/** One entry for each route that an account may call; a route without an entry fails the test below. */
 const EFFECTS: Readonly<Record<string, Effect>> = {
   "accounts.get": "reads",
   "accounts.update": {
@@ -184,7 +184,7 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
       ["POST /v1/oauth/approve", { request, key_id }],
     ],
   },
-  // Gives nobody anything: the client may ask again.
+  // Gives nobody access: the client may ask again.
   "oauth.deny": "work",
   "inbox.ofKey": "reads",
   "tasks.list": "reads",
@@ -225,7 +225,7 @@ test("every route that an account may call says what it does in the trial [§4.1
   }
 });
 
-test("what would outlast a sign-in or take from others is refused in its trial, and changes nothing [§4.1.6]", async () => {
+test("a sign-in in its trial is refused what would outlast it or take from others [§4.1.6]", async () => {
   const scene = await createScene();
   const before = await stateOf(scene);
   for (const [procedure, effect] of Object.entries(EFFECTS)) {
@@ -249,7 +249,7 @@ test("what a sign-in registers in its trial ends with it [§4.1.6] [§5.3.2(7)] 
       expect([procedure, Math.floor(status / 100)]).toEqual([procedure, 2]);
     }
   }
-  // Devices that it registered are its own, with their live activities.
+  // The devices that it registered are its own, with their live activities.
   const id = newDevice();
   expect((await phone.send(`PUT /v1/devices/${id}`, device())).status).toBe(200);
   const path = `/v1/tasks/${task_id}/live-activity` as const;
@@ -298,7 +298,7 @@ test("another sign-in ends the trial at once, in every process [§5.13.4(1)] [§
     (one: { current: boolean }) => one.current,
   );
   expect([own.id, own.trial_ends_at]).toEqual([id, null]);
-  // Confirmed, it may do all that the others may; the tablet is still in its trial.
+  // Once confirmed, it may do all that the others may; the tablet is still in its trial.
   expect((await tablet.send(`POST /v1/sessions/${id}/confirm`)).status).toBe(403);
   const elsewhere: Person = { ...phone, send: client(there.url, phone.token) };
   expect((await elsewhere.send(`POST /v1/sessions/${tablet.session.id}/confirm`, {})).status).toBe(
@@ -314,7 +314,7 @@ test("another sign-in ends the trial at once, in every process [§5.13.4(1)] [§
   expect((await phone.send("DELETE /v1/account")).status).toBe(204);
 });
 
-test("to confirm a sign-in without a trial changes nothing, and sends no event [§5.13.4(2)]", async () => {
+test("confirming a sign-in without a trial changes nothing and sends no event [§5.13.4(2)]", async () => {
   const person = await createPerson(app.url);
   const phone = await pair(app.url, person);
   const [first] = (await person.send("GET /v1/sessions")).body.sessions.filter(
@@ -334,7 +334,7 @@ test("to confirm a sign-in without a trial changes nothing, and sends no event [
   expect([answer.status, answer.body.fields]).toEqual([404, { session_id: expect.any(String) }]);
 });
 
-test("a sign-in tells the address that its code was used from [§2.9]", async () => {
+test("a sign-in shows the address that its code was used from [§2.9]", async () => {
   const person = await createPerson(app.url);
   const phone = await pair(app.url, person);
   expect(phone.session.address).toBe("127.0.0.1");
@@ -350,7 +350,7 @@ test("a sign-in tells the address that its code was used from [§2.9]", async ()
   }
 });
 
-test("what is registered in the trial takes no place from other devices, also later [§4.1.6]", async () => {
+test("what a sign-in registers in its trial never takes a place from other devices [§4.1.6]", async () => {
   const person = await createPerson(app.url);
   const ids = [newDevice(), newDevice()];
   for (const id of ids) await person.send(`PUT /v1/devices/${id}`, device());
@@ -369,7 +369,7 @@ test("what is registered in the trial takes no place from other devices, also la
   expect((await person.send("GET /v1/devices")).body.devices).toHaveLength(3);
 });
 
-test("the endpoint of another sign-in's browser is not taken in the trial [§4.1.6] [§19.6.2]", async () => {
+test("a sign-in in its trial cannot take the endpoint of another sign-in's browser [§4.1.6] [§19.6.2]", async () => {
   const person = await createPerson(app.url);
   const phone = await pair(app.url, person);
   const body = { type: "web_push", label: "Browser", subscription: service.subscribe() };
@@ -378,14 +378,14 @@ test("the endpoint of another sign-in's browser is not taken in the trial [§4.1
   expect([refused.status, refused.body.code]).toEqual([403, "forbidden"]);
   const list = async () => (await person.send("GET /v1/channels")).body.channels;
   expect(await list()).toEqual([channel]);
-  // The browser itself may post it again, and the phone once it is confirmed.
+  // The browser itself may send it again, and the phone once it is confirmed.
   expect((await person.send("POST /v1/channels", body)).status).toBe(201);
   await person.send(`POST /v1/sessions/${phone.session.id}/confirm`);
   const moved = (await phone.send("POST /v1/channels", body)).body.channel;
   expect(await list()).toEqual([moved]);
 });
 
-test("push tokens of other sign-ins' devices are not shown in the trial [§4.1.6]", async () => {
+test("push tokens of other sign-ins' devices are hidden during the trial [§4.1.6]", async () => {
   const { person, phone, registered } = await createScene();
   await clock.advance(1);
   const own = (await phone.send(`PUT /v1/devices/${newDevice()}`, device())).body;

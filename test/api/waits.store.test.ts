@@ -1,4 +1,4 @@
-/** Waits: how a request sleeps, wakes, ends and is counted (docs/interface.md 6). */
+/** Waits: how a request sleeps, wakes, ends and is counted (§6). */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -11,7 +11,7 @@ const app = await startTestApp({ clock });
 
 const asleep = (count: number) => until(() => app.waits.count() === count);
 
-test("a wait returns with the answer as soon as it is given [§6.1]", async () => {
+test("a wait returns as soon as the question is answered [§6.1]", async () => {
   const { person, agent } = await createPair(app.url);
   const { id } = await ask(agent.send);
   const waits = [agent.send, agent.send, person.send].map((send) =>
@@ -73,7 +73,7 @@ test("a wait ends when its question is cancelled or its task deleted [§6.1] [§
   for (const { body } of await Promise.all(waits)) expect(body.status).toBe("cancelled");
 });
 
-test("32 requests of a key wait at once, the 33rd is refused; other callers have their own [§6.5] [§9.2.1 429] [§10.2 waits]", async () => {
+test("a key has 32 concurrent waits and the 33rd is refused; other callers have their own [§6.5] [§9.2.1 429] [§10.2 waits]", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person);
   const { id } = await ask(agent.send);
@@ -84,7 +84,7 @@ test("32 requests of a key wait at once, the 33rd is refused; other callers have
   const refused = await agent.send(`GET /v1/questions/${id}?wait=1`);
   expect([refused.status, refused.body.code]).toEqual([429, "too_many_waits"]);
   expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-  // What need not sleep is not counted.
+  // A request that need not sleep is not counted.
   expect((await agent.send(`GET /v1/questions/${id}`)).status).toBe(200);
   expect((await agent.send(`GET /v1/questions/${id}?wait=0`)).status).toBe(200);
   const mine = [
@@ -98,11 +98,11 @@ test("32 requests of a key wait at once, the 33rd is refused; other callers have
   const bodies = (await Promise.all([...full, ...mine])).map(({ body }) => body.status);
   expect(new Set(bodies)).toEqual(new Set(["answered"]));
   expect(app.waits.count()).toBe(0);
-  // A question that is no longer pending is answered at once, whatever waits.
+  // A question that is no longer pending is answered at once, however many waits there are.
   expect((await agent.send(`GET /v1/questions/${id}?wait=50`)).status).toBe(200);
 });
 
-test("a client that goes away frees its place at once [§6.5]", async () => {
+test("a client that disconnects frees its place among the waits at once [§6.5]", async () => {
   const { agent } = await createPair(app.url);
   const { id } = await ask(agent.send);
   const path = `GET /v1/questions/${id}?wait=50` as const;
@@ -123,10 +123,10 @@ test("a client that goes away frees its place at once [§6.5]", async () => {
   expect((await next).body.status).toBe("cancelled");
 });
 
-test("ask-and-wait is one request; over the cap it creates nothing", async () => {
+test("ask-and-wait is one request, and creates nothing above the limit of waits", async () => {
   const { person, agent } = await createPair(app.url);
   const asked = agent.send("POST /v1/questions?wait=50", { prompt: "p" });
-  // Its place among the waits is taken before the question is there.
+  // The place among the waits is taken before the question is created.
   const { id: asked_id } = await until(
     async () => (await person.send("GET /v1/questions")).body.questions[0],
   );
@@ -138,7 +138,7 @@ test("ask-and-wait is one request; over the cap it creates nothing", async () =>
   await asleep(32);
   const refused = await agent.send("POST /v1/questions?wait=5", { prompt: "p" });
   expect([refused.status, refused.body.code]).toEqual([429, "too_many_waits"]);
-  // The cap comes last: what is wrong with the question itself is said first.
+  // The limit of waits is checked last, after the question itself.
   const unknown = await agent.send("POST /v1/questions?wait=5", { prompt: "p", task_id: "tsk_x" });
   expect(unknown.status).toBe(404);
   expect((await person.send("GET /v1/questions")).body.questions.length).toBe(1);
@@ -148,7 +148,7 @@ test("ask-and-wait is one request; over the cap it creates nothing", async () =>
   await Promise.all(held);
 });
 
-test("a deletion ends the waits of its credential with 401, and others' with 404 [§4.1.5]", async () => {
+test("a deletion ends the waits of its credential with 401, and other waits with 404 [§4.1.5]", async () => {
   const { person, agent } = await createPair(app.url);
   const { id } = await ask(agent.send);
   const waits = [agent.send, person.send].map((send) => send(`GET /v1/questions/${id}?wait=50`));
@@ -171,7 +171,7 @@ test("an answer at any moment around the start of a wait is not missed [§6.1]",
   for (let i = 0; i < 300; i++) {
     const { id } = await ask(agent.send);
     const wait = agent.send(`GET /v1/questions/${id}?wait=50`);
-    // From before the request arrives to after it sleeps.
+    // From before the request arrives until after it sleeps.
     for (let turn = 0; turn < i % 12; turn++) await new Promise((next) => setImmediate(next));
     await person.send(`POST /v1/questions/${id}/answer`, { answer: "Yes" });
     // The clock stands still: a missed answer would hang here.

@@ -1,4 +1,4 @@
-/** Browsers as channels: the key, subscriptions, and what they belong to (docs/interface.md 19.2, 19.6). */
+/** Browsers as channels: the key, subscriptions, and what they belong to (§19.2, §19.6). */
 
 import { expect, test } from "bun:test";
 import { openStore } from "../../db/store/open.ts";
@@ -39,7 +39,7 @@ const subscribe = async (send: ReturnType<typeof client>, subscription = service
 const channelsOf = async (send: ReturnType<typeof client>) =>
   (await send("GET /v1/channels")).body.channels as { id: string; state: string; type: string }[];
 
-test("the key is a point of P-256, the same in every process [§19.2.6]", async () => {
+test("the Web Push key is a point of P-256, the same in every process [§19.2.6]", async () => {
   const person = await createPerson(app.url);
   const { status, body } = await person.send("GET /v1/web-push/key");
   expect(status).toBe(200);
@@ -47,7 +47,7 @@ test("the key is a point of P-256, the same in every process [§19.2.6]", async 
   const peer = await startTestApp({ clock, database_url, env: service.env });
   const other = client(peer.url, person.token);
   expect((await other("GET /v1/web-push/key")).body).toEqual(body);
-  // Of processes that start at once on a new store, too.
+  // It is also the same in processes that start at once on a new store.
   const { url } = await createTestStore();
   const both = await Promise.all(
     [0, 1].map(() => startTestApp({ clock, database_url: url, env: service.env })),
@@ -60,7 +60,7 @@ test("the key is a point of P-256, the same in every process [§19.2.6]", async 
   expect(keys[0]!.body.public_key).not.toBe(body.public_key);
 });
 
-test("it is on where browsers can subscribe and the operator can be reached [§19.6.1]", () => {
+test("Web Push is on where browsers can subscribe and the operator can be reached [§19.6.1]", () => {
   const of = (env: Record<string, string>) => {
     const { off, ...on } = settingsOf(readConfig(env));
     return off ?? ("subject" in on ? on.subject : "");
@@ -94,7 +94,7 @@ test("it is on where browsers can subscribe and the operator can be reached [§1
   ]);
 });
 
-test("while it is off the start says why, and nothing can be made of it [§19.6.1] [§19.2.6]", async () => {
+test("while Web Push is off, the start says why and no subscription is accepted [§19.6.1] [§19.2.6]", async () => {
   const off = await startTestApp({ clock });
   const lines = off.lines.filter((line) => line.includes("web_push"));
   expect(lines.join()).toContain("VAPID_SUBJECT is not set");
@@ -104,7 +104,7 @@ test("while it is off the start says why, and nothing can be made of it [§19.6.
   expect([status, body.fields]).toEqual([422, { type: "is off on this server" }]);
 });
 
-test("a subscription is taken as the browser gives it, and shows its origin alone [§19.2.2] [§19.6.2]", async () => {
+test("a subscription is accepted as the browser gives it, and shows only its origin [§19.2.2] [§19.6.2]", async () => {
   const person = await createPerson(app.url);
   const { status, body, subscription } = await subscribe(person.send);
   expect(status).toBe(201);
@@ -163,7 +163,7 @@ test("a subscription that leads elsewhere or cannot be encrypted for is refused 
   expect(await channelsOf(person.send)).toEqual([]);
 });
 
-test("an endpoint has one channel on the server: posted again it moves, with nothing queued [§19.6.2]", async () => {
+test("an endpoint has one channel on the server: sending it again moves it, with nothing queued [§19.6.2]", async () => {
   const first = await createPerson(app.url);
   const agent = await createAgent(app.url, first);
   const made = await subscribe(first.send);
@@ -181,10 +181,10 @@ test("an endpoint has one channel on the server: posted again it moves, with not
   const { body } = await first.send(`GET /v1/questions/${question.id}/deliveries`);
   expect(body.deliveries).toMatchObject([{ status: "failed", reason: "target_removed" }]);
   service.behave("ok");
-  // The same sign-in, again: one channel, of another id.
+  // The same sign-in again: one channel, with another id.
   const again = await subscribe(second.send, made.subscription);
   expect((await channelsOf(second.send)).map(({ id }) => id)).toEqual([again.id]);
-  // Of two at once, one has it.
+  // Of two concurrent requests, one gets it.
   const both = await Promise.all([
     subscribe(first.send, made.subscription),
     subscribe(second.send, made.subscription),
@@ -197,7 +197,7 @@ test("an endpoint has one channel on the server: posted again it moves, with not
   );
 });
 
-test("one that is refused for the number of channels moves nothing, and one in their place is taken [§19.6.2]", async () => {
+test("a subscription refused by the limit of channels moves nothing, and a replacement is accepted [§19.6.2]", async () => {
   const first = await createPerson(app.url);
   const made = await subscribe(first.send);
   const second = await createPerson(app.url);
@@ -210,7 +210,7 @@ test("one that is refused for the number of channels moves nothing, and one in t
   expect(await channelsOf(second.send)).toHaveLength(20);
 });
 
-test("a channel that is gone makes place for the next one of its sign-in [§19.6.2] [§19.6.5]", async () => {
+test("a channel that is gone makes room for the next one of its sign-in [§19.6.2] [§19.6.5]", async () => {
   const person = await createPerson(app.url);
   const agent = await createAgent(app.url, person);
   const made = await subscribe(person.send);
@@ -224,7 +224,7 @@ test("a channel that is gone makes place for the next one of its sign-in [§19.6
   expect((await channelsOf(person.send)).map(({ id }) => id)).toEqual([next.id]);
 });
 
-test("a channel goes with its sign-in, or with the token of that [§19.6.2] [§5.13.3(1)]", async () => {
+test("a channel is deleted with its sign-in or with that sign-in's token [§19.6.2] [§5.13.3(1)]", async () => {
   const person = await createPerson(app.url);
   const agent = await createAgent(app.url, person);
   const phone = await pair(app.url, person, "Phone");
@@ -249,7 +249,7 @@ test("a channel goes with its sign-in, or with the token of that [§19.6.2] [§5
   expect(service.take()).toEqual([]);
 });
 
-test("a deleted account leaves nothing of its channels [§19.6.4]", async () => {
+test("deleting an account deletes everything of its channels [§19.6.4]", async () => {
   const person = await createPerson(app.url);
   const agent = await createAgent(app.url, person);
   const { id, subscription } = await subscribe(person.send);
