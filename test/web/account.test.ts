@@ -9,7 +9,7 @@ import { browserTests, expectComplaints, openPage, openProfile, untilLive } from
 const webTest = browserTests({ worker: true });
 const app = await startTestApp();
 
-webTest("changes of settings and devices are saved on the server", async () => {
+webTest("changed settings and devices are saved on the server", async () => {
   const person = await createPerson(app.url);
   for (const [model, apns_token] of [
     ["iPhone18,1", "aa01"],
@@ -40,7 +40,7 @@ webTest("changes of settings and devices are saved on the server", async () => {
 });
 
 webTest(
-  "the token is hidden and can be copied; replacing it signs other browsers out",
+  "the account token is hidden and can be copied; replacing it signs other browsers out",
   async () => {
     expectComplaints(/401/);
     const person = await createPerson(app.url);
@@ -118,7 +118,7 @@ webTest("a late sign-out event does not end a newer session of another tab", asy
   await agent.send("POST /v1/tasks", { title: "Of the second" });
   const page = await openPage(app.url, { as: first, at: "#/account" });
   const tab = await page.context().newPage();
-  // Its storage event is held back: this listener comes first.
+  // Its storage event is held back, since this listener comes first.
   await tab.addInitScript(() => {
     window.addEventListener("storage", (event) => {
       if (event.isTrusted) event.stopImmediatePropagation();

@@ -12,7 +12,7 @@ const webTest = browserTests();
 
 const { app, openAdmin } = await createAdminPage();
 
-webTest("the keyboard and the pointer select minutes of a chart", async () => {
+webTest("the keyboard and the pointer select minutes of an admin chart", async () => {
   const page = await openAdmin();
   await signIn(page);
   const slider = page.getByRole("slider", { name: "Requests per minute by minute" });
@@ -50,7 +50,7 @@ webTest("the keyboard and the pointer select minutes of a chart", async () => {
 });
 
 webTest(
-  "charts of open streams and waits end with the current values; outbox and pushes have charts",
+  "charts of open streams and waits end with the current values; outbox and deliveries have charts",
   async () => {
     const page = await openAdmin();
     await signIn(page);
@@ -81,7 +81,7 @@ webTest(
 
 for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
   webTest(
-    `axe finds no violations, light and dark, and nothing overflows: ${name}`,
+    `axe finds no violations on the admin page, light and dark, and nothing overflows: ${name}`,
     async () => {
       expectComplaints(/Failed to load resource|ERR_/);
       const page = await openAdmin({ size });
@@ -123,25 +123,28 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
   );
 }
 
-webTest("nothing overflows at 320 pixels, with wider letter spacing too", async () => {
-  const page = await openAdmin({ size: { width: 320, height: 256 } });
-  await signIn(page);
-  await untilLive(page);
-  await page.getByRole("table").waitFor();
-  await untilSettled(page);
-  await expectNoOverflow(page);
-  // WCAG 1.4.12. Set through the driver, since the page's policy refuses inline styles.
-  await page.evaluate(() => {
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(
-      "* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important }",
-    );
-    document.adoptedStyleSheets = [sheet];
-  });
-  await expectNoOverflow(page);
-});
+webTest(
+  "nothing on the admin page overflows at 320 pixels, even with wider letter spacing",
+  async () => {
+    const page = await openAdmin({ size: { width: 320, height: 256 } });
+    await signIn(page);
+    await untilLive(page);
+    await page.getByRole("table").waitFor();
+    await untilSettled(page);
+    await expectNoOverflow(page);
+    // WCAG 1.4.12. Set through the driver, since the page's policy refuses inline styles.
+    await page.evaluate(() => {
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(
+        "* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important }",
+      );
+      document.adoptedStyleSheets = [sheet];
+    });
+    await expectNoOverflow(page);
+  },
+);
 
-webTest("bars and swatches stay visible in forced-colors mode", async () => {
+webTest("bars and swatches of the admin page stay visible in forced-colors mode", async () => {
   const page = await openAdmin();
   await signIn(page);
   await untilLive(page);

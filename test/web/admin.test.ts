@@ -26,20 +26,25 @@ webTest("the admin page does not exist without ADMIN_TOKEN", async () => {
   expectProblem(await exchange(other.url, "GET", "/admin"), "unknown_path");
 });
 
-webTest("its assets exist in every process with ADMIN_TOKEN, and in no other", async () => {
-  const html = await (await fetch(`${app.url}/admin`)).text();
-  const files = [...html.matchAll(/(?:src|href)="(assets\/[^"]+)"/g)].map(([, path]) => `/${path}`);
-  expect(files.length).toBe(4);
-  expect(html).not.toContain("manifest");
-  const peer = await startTestApp({ env: ADMIN });
-  for (const path of files) expect((await exchange(peer.url, "GET", path)).status).toBe(200);
-  const without = await startTestApp();
-  const script = files.find((path) => path.endsWith(".js"))!;
-  expectProblem(await exchange(without.url, "GET", script), "unknown_path");
-});
+webTest(
+  "the admin page's assets exist in every process with ADMIN_TOKEN, and in no other",
+  async () => {
+    const html = await (await fetch(`${app.url}/admin`)).text();
+    const files = [...html.matchAll(/(?:src|href)="(assets\/[^"]+)"/g)].map(
+      ([, path]) => `/${path}`,
+    );
+    expect(files.length).toBe(4);
+    expect(html).not.toContain("manifest");
+    const peer = await startTestApp({ env: ADMIN });
+    for (const path of files) expect((await exchange(peer.url, "GET", path)).status).toBe(200);
+    const without = await startTestApp();
+    const script = files.find((path) => path.endsWith(".js"))!;
+    expectProblem(await exchange(without.url, "GET", script), "unknown_path");
+  },
+);
 
 webTest(
-  "only the token opens it; it is kept in the tab, and never in addresses or logs",
+  "only the token opens the admin page; it is kept in the tab, and never in addresses or logs",
   async () => {
     expectComplaints(/401/);
     const page = await openAdmin();
@@ -65,7 +70,7 @@ webTest(
   },
 );
 
-webTest("it shows the server's figures and their changes", async () => {
+webTest("the admin page shows the server's figures and their changes", async () => {
   const page = await openAdmin();
   await signIn(page);
   await untilLive(page);
@@ -93,27 +98,30 @@ webTest("it shows the server's figures and their changes", async () => {
   expect(await page.getByRole("table").locator("tbody").textContent()).toContain("Never");
 });
 
-webTest("a new server's first values are dots, and features that are off are named", async () => {
-  // No minute passes, else there would be two values.
-  const young = await startTestApp({ env: ADMIN, clock: createTestClock() });
-  const page = await (await openProfile(young.url)).newPage();
-  await page.goto(`${young.url}/admin`);
-  await signIn(page);
-  await untilLive(page);
-  await page.getByText(/^Not configured: apns\b/).waitFor();
-  await page.getByText("No accounts yet.", { exact: true }).last().waitFor();
-  expect(await page.getByRole("slider").count()).toBe(CHARTS - 1);
-  const memory = page.getByRole("figure").filter({ hasText: "Memory" });
-  const [line, dot] = await memory
-    .locator("g.stroke-accent path")
-    .evaluateAll((paths) => paths.map((path) => path.getBoundingClientRect()));
-  expect([line!.width, dot!.width >= 0]).toEqual([0, true]);
-  expect(await memory.locator("g.stroke-accent path").last().getAttribute("d")).toMatch(
-    /^M[^M]+h0/,
-  );
-});
+webTest(
+  "the admin page shows a new server's first values as dots, and names features that are off",
+  async () => {
+    // No minute passes, or there would be two values.
+    const young = await startTestApp({ env: ADMIN, clock: createTestClock() });
+    const page = await (await openProfile(young.url)).newPage();
+    await page.goto(`${young.url}/admin`);
+    await signIn(page);
+    await untilLive(page);
+    await page.getByText(/^Not configured: apns\b/).waitFor();
+    await page.getByText("No accounts yet.", { exact: true }).last().waitFor();
+    expect(await page.getByRole("slider").count()).toBe(CHARTS - 1);
+    const memory = page.getByRole("figure").filter({ hasText: "Memory" });
+    const [line, dot] = await memory
+      .locator("g.stroke-accent path")
+      .evaluateAll((paths) => paths.map((path) => path.getBoundingClientRect()));
+    expect([line!.width, dot!.width >= 0]).toEqual([0, true]);
+    expect(await memory.locator("g.stroke-accent path").last().getAttribute("d")).toMatch(
+      /^M[^M]+h0/,
+    );
+  },
+);
 
-webTest("figures stay while the server is down and are live again afterwards", async () => {
+webTest("admin figures stay while the server is down and are live again afterwards", async () => {
   expectComplaints(/Failed to load resource|ERR_/);
   const page = await openAdmin();
   await signIn(page);
@@ -129,7 +137,7 @@ webTest("figures stay while the server is down and are live again afterwards", a
   expect(await page.getByRole("alert").count()).toBe(0);
 });
 
-webTest("an unresponsive server is soon no longer shown as live", async () => {
+webTest("an unresponsive server is soon no longer shown as live on the admin page", async () => {
   expectComplaints(/Failed to load resource|ERR_/);
   const context = await openProfile(app.url);
   const page = await context.newPage();
@@ -149,7 +157,7 @@ webTest("an unresponsive server is soon no longer shown as live", async () => {
   await untilLive(page);
 });
 
-webTest("a token that is refused is kept, and works again once it is accepted", async () => {
+webTest("an admin token that is refused is kept, and works again once it is accepted", async () => {
   expectComplaints(/401/);
   const page = await openAdmin();
   await signIn(page);
@@ -168,84 +176,93 @@ webTest("a token that is refused is kept, and works again once it is accepted", 
   expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
 });
 
-webTest("it warns when several processes respond in turn, and not after a restart", async () => {
-  const page = await openAdmin();
-  await signIn(page);
-  await untilLive(page);
-  let answering = "";
-  let polls = 0;
-  await page.route("**/admin/trpc/**", async (route) => {
-    const response = await route.fetch();
-    // In containers every process may have pid 1.
-    const body = (await response.text())
-      .replace(/"started_at":/, `$&1${answering}`)
-      .replace(/"version":"[^"]+","bun"/, `"version":"0.0.${polls}","bun"`);
-    await route.fulfill({ response, body });
-  });
-  const pollFrom = async (who: string) => {
-    answering = who;
-    polls++;
-    await lookAgain(page);
-    await page.getByText(`0.0.${polls}, Bun`).waitFor();
-  };
-  const notice = page.getByText("processes answer in turn");
-  for (const who of ["1", "2", "2", "3"]) await pollFrom(who);
-  expect(await notice.count()).toBe(0);
-  await pollFrom("2");
-  expect(await notice.textContent()).toStartWith("2 processes answer in turn");
-  // A minute after the last change a single process is left.
-  for (let i = 0; i < 12; i++) await pollFrom("2");
-  await notice.waitFor({ state: "detached" });
-});
-
-webTest("the first load is at most 100 KB of compressed script, all from this server", async () => {
-  const context = await openProfile(app.url);
-  const requests: string[] = [];
-  const scripts: Promise<Buffer>[] = [];
-  context.on("request", (request) => requests.push(request.url()));
-  context.on("response", (response) => {
-    if (response.headers()["content-type"]?.startsWith("text/javascript")) {
-      const body = response.body();
-      // The end of the page cuts off a body that arrives after the count.
-      body.catch(() => {});
-      scripts.push(body);
-    }
-  });
-  const page = await context.newPage();
-  await page.goto(`${app.url}/admin`);
-  await signIn(page);
-  await untilLive(page);
-  let total = 0;
-  for (const body of scripts) total += gzipSync(await body).length;
-  expect(total).toBeGreaterThan(30_000);
-  expect(total).toBeLessThan(100 * 1024);
-  expect(requests.filter((url) => !url.startsWith(`${app.url}/`))).toEqual([]);
-});
-
-webTest("signing in, signing out and the last page of accounts never lose the focus", async () => {
-  const crowd = await startTestApp({ env: ADMIN });
-  for (let i = 0; i < 30; i++) await createPerson(crowd.url);
-  const page = await (await openProfile(crowd.url)).newPage();
-  await page.goto(`${crowd.url}/admin`);
-  const focused = () =>
-    page.evaluate(() => {
-      const { tagName = "", ariaLabel, textContent } = document.activeElement ?? {};
-      return `${tagName} ${ariaLabel ?? textContent}`;
+webTest(
+  "the admin page warns when several processes respond in turn, and not after a restart",
+  async () => {
+    const page = await openAdmin();
+    await signIn(page);
+    await untilLive(page);
+    let answering = "";
+    let polls = 0;
+    await page.route("**/admin/trpc/**", async (route) => {
+      const response = await route.fetch();
+      // In containers every process may have pid 1.
+      const body = (await response.text())
+        .replace(/"started_at":/, `$&1${answering}`)
+        .replace(/"version":"[^"]+","bun"/, `"version":"0.0.${polls}","bun"`);
+      await route.fulfill({ response, body });
     });
-  await signIn(page);
-  await untilLive(page);
-  expect(await focused()).toBe("H1 Relay admin");
-  await page.getByRole("button", { name: "Show more" }).focus();
-  await page.keyboard.press("Enter");
-  await page.getByRole("button", { name: "Show more" }).waitFor({ state: "detached" });
-  expect(await page.getByRole("table").locator("tbody tr").count()).toBe(30);
-  expect(await focused()).toBe("SECTION Accounts table");
-  await page.getByRole("button", { name: "Sign out" }).press("Enter");
-  await page.getByLabel("Admin token").waitFor();
-  expect(await focused()).toBe("H1 Relay admin");
-});
+    const pollFrom = async (who: string) => {
+      answering = who;
+      polls++;
+      await lookAgain(page);
+      await page.getByText(`0.0.${polls}, Bun`).waitFor();
+    };
+    const notice = page.getByText("processes answer in turn");
+    for (const who of ["1", "2", "2", "3"]) await pollFrom(who);
+    expect(await notice.count()).toBe(0);
+    await pollFrom("2");
+    expect(await notice.textContent()).toStartWith("2 processes answer in turn");
+    // A minute after the last change, a single process is left.
+    for (let i = 0; i < 12; i++) await pollFrom("2");
+    await notice.waitFor({ state: "detached" });
+  },
+);
 
-webTest("it does not poll while it is hidden", async () => {
+webTest(
+  "the admin page's first load is at most 100 KB of compressed script, all from this server",
+  async () => {
+    const context = await openProfile(app.url);
+    const requests: string[] = [];
+    const scripts: Promise<Buffer>[] = [];
+    context.on("request", (request) => requests.push(request.url()));
+    context.on("response", (response) => {
+      if (response.headers()["content-type"]?.startsWith("text/javascript")) {
+        const body = response.body();
+        // A body that arrives after the count is cut off when the page closes.
+        body.catch(() => {});
+        scripts.push(body);
+      }
+    });
+    const page = await context.newPage();
+    await page.goto(`${app.url}/admin`);
+    await signIn(page);
+    await untilLive(page);
+    let total = 0;
+    for (const body of scripts) total += gzipSync(await body).length;
+    expect(total).toBeGreaterThan(30_000);
+    expect(total).toBeLessThan(100 * 1024);
+    expect(requests.filter((url) => !url.startsWith(`${app.url}/`))).toEqual([]);
+  },
+);
+
+webTest(
+  "signing in, signing out and the last list page of accounts never lose the focus",
+  async () => {
+    const crowd = await startTestApp({ env: ADMIN });
+    for (let i = 0; i < 30; i++) await createPerson(crowd.url);
+    const page = await (await openProfile(crowd.url)).newPage();
+    await page.goto(`${crowd.url}/admin`);
+    const focused = () =>
+      page.evaluate(() => {
+        const { tagName = "", ariaLabel, textContent } = document.activeElement ?? {};
+        return `${tagName} ${ariaLabel ?? textContent}`;
+      });
+    await signIn(page);
+    await untilLive(page);
+    expect(await focused()).toBe("H1 Relay admin");
+    await page.getByRole("button", { name: "Show more" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Show more" }).waitFor({ state: "detached" });
+    expect(await page.getByRole("table").locator("tbody tr").count()).toBe(30);
+    expect(await focused()).toBe("SECTION Accounts table");
+    await page.getByRole("button", { name: "Sign out" }).press("Enter");
+    await page.getByLabel("Admin token").waitFor();
+    expect(await focused()).toBe("H1 Relay admin");
+  },
+);
+
+webTest("the admin page does not poll while it is hidden", async () => {
   const page = await (await openProfile(app.url)).newPage();
   await page.clock.install();
   await page.goto(`${app.url}/admin`);
@@ -267,7 +284,7 @@ webTest("it does not poll while it is hidden", async () => {
 });
 
 webTest(
-  "an administrator lets a person back in, by a code that is made only when asked",
+  "an administrator lets a person back in with a code that is created only on request",
   async () => {
     const person = await createPerson(app.url);
     const page = await openAdmin({ size: PHONE });

@@ -1,4 +1,4 @@
-/** The views of agents: keys, activity and inboxes. */
+/** The views of agents: keys, request logs and inboxes. */
 
 import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -77,7 +77,7 @@ webTest("the request log loads page by page", async () => {
   expect(await lines.count()).toBe(71);
 });
 
-webTest("the inbox shows items and sends messages, live", async () => {
+webTest("the inbox view shows items and sends messages, live", async () => {
   const { person, agent } = await createPair(app.url);
   const second = await createAgent(app.url, person, "Second");
   const at = `#/agents/${agent.key.id}/inbox`;
@@ -104,7 +104,7 @@ webTest("the inbox shows items and sends messages, live", async () => {
   await untilLive(page);
 });
 
-webTest("unread counts are current after a reload and after a lost stream", async () => {
+webTest("unread counts are correct after a reload and after a lost stream", async () => {
   const { person, agent } = await createPair(app.url);
   const body = { key_id: agent.key.id, text: "Hello" };
   await person.send("POST /v1/messages", body);

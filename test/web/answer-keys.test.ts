@@ -1,4 +1,4 @@
-/** The keys that answer questions: each works where it is shown, and answers what it is shown on. */
+/** The keys that answer questions: each works only where it is shown, for the option beside it. */
 
 import { expect, test } from "bun:test";
 import type { Page } from "playwright-core";
@@ -14,7 +14,7 @@ const app = await startTestApp();
 type Question = Parameters<typeof keysOf>[0];
 const choiceOf = (...options: string[]) => ({ kind: "choice", options }) as unknown as Question;
 
-test("options that begin or end with a number have letters, and lone letters have no letters", () => {
+test("options that begin or end with a number get letters, and options that are lone letters get none", () => {
   const shown = (...options: string[]) =>
     options.map((_, at) => keysOf(choiceOf(...options))[at]).join("");
   expect(shown("Red", "Green", "Blue")).toBe("123");
@@ -31,7 +31,7 @@ test("options that begin or end with a number have letters, and lone letters hav
   ]) {
     expect([numbers, shown(...numbers)]).toEqual([numbers, "ABCD".slice(0, numbers.length)]);
   }
-  // A letter that an option begins with would be read as that one's.
+  // The letter would be read as the key of the option that begins with it.
   expect(shown("1 hour", "2 hours", "All")).toBe("BCD");
   expect(shown("5", "“cancel”", "Älter")).toBe("BDF");
   expect(shown("Always", "Back", "Cancel", "Delete 3")).toBe("FGHI");
@@ -48,7 +48,7 @@ test("options that begin or end with a number have letters, and lone letters hav
   expect(optionOf(choiceOf("1", "3", "5", "10"), "B")).toBe("3");
 });
 
-test("a key counts by its sign or, where the layout has another sign there, by its place", () => {
+test("a pressed key counts by its character or, where the layout has another character, by its position", () => {
   const pressed = (key: string, code: string, more: object = {}) =>
     keyOf({
       ...{ key, code, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false },
@@ -78,11 +78,11 @@ test("a key counts by its sign or, where the layout has another sign there, by i
 });
 
 const card = (page: Page, text: string) => page.locator("article", { hasText: text });
-/** The keys that are shown on a card. */
+/** The keys shown on a card. */
 const keysIn = async (page: Page, text: string) =>
   (await card(page, text).locator("kbd").filter({ visible: true }).allTextContents()).join("");
 
-webTest("with options 1, 3, 5 and 10, B answers 3, and 3 answers nothing", async () => {
+webTest("with options 1, 3, 5 and 10, B answers 3 and the key 3 answers nothing", async () => {
   const { person, agent } = await createPair(app.url);
   const options = ["1", "3", "5", "10"];
   const { id } = await ask(agent.send, { prompt: "How many?", kind: "choice", options });
@@ -97,7 +97,7 @@ webTest("with options 1, 3, 5 and 10, B answers 3, and 3 answers nothing", async
   expect((await person.send(`GET /v1/questions/${id}`)).body.answer).toBe("3");
 });
 
-webTest("keys are shown on the one card where they work", async () => {
+webTest("answer keys are shown only on the card where they work", async () => {
   const { person, agent } = await createPair(app.url);
   const colours = { kind: "choice", options: ["Red", "Blue"], allow_other: true };
   await ask(agent.send, { prompt: "First?", expires_in: 100 });
@@ -113,7 +113,7 @@ webTest("keys are shown on the one card where they work", async () => {
   expect(await shown()).toEqual(["YN", "", ""]);
   await page.keyboard.press("j");
   expect(await shown()).toEqual(["", "12", ""]);
-  // While text is typed, keys are text.
+  // While a text field has the focus, keys type text.
   await card(page, "Second?").getByRole("button", { name: "Other…" }).click();
   await card(page, "Second?").getByLabel("Your answer").fill("1");
   expect(await shown()).toEqual(["", "", ""]);
@@ -123,7 +123,7 @@ webTest("keys are shown on the one card where they work", async () => {
   await card(page, "Second?").waitFor({ state: "detached" });
   await untilFocused(page, /^article: .*Third\?/);
   expect(await keysIn(page, "Third?")).toBe("YN");
-  // Elsewhere no key answers.
+  // Elsewhere keys answer nothing.
   await page.getByRole("link", { name: "Tasks", exact: true }).focus();
   expect([await keysIn(page, "First?"), await keysIn(page, "Third?")]).toEqual(["", ""]);
   await page.keyboard.press("y");
@@ -134,7 +134,7 @@ webTest("keys are shown on the one card where they work", async () => {
   expect(body.questions.filter((one: any) => one.status === "pending")).toHaveLength(2);
 });
 
-webTest("on a phone no keys are shown, and those of a keyboard work", async () => {
+webTest("on a phone no answer keys are shown, and those of a keyboard work", async () => {
   const { person, agent } = await createPair(app.url);
   const { id } = await ask(agent.send, { prompt: "Now?" });
   const page = await openPage(app.url, { as: person, size: PHONE, touch: true });
@@ -143,7 +143,7 @@ webTest("on a phone no keys are shown, and those of a keyboard work", async () =
   await page.getByText("Press again to answer").waitFor();
   expect(await keysIn(page, "Now?")).toBe("");
   await untilSteady(card(page, "Now?"));
-  // As on a Russian keyboard.
+  // The layout of a Russian keyboard.
   await card(page, "Now?").evaluate((one) =>
     one.dispatchEvent(new KeyboardEvent("keydown", { key: "н", code: "KeyY", bubbles: true })),
   );

@@ -27,14 +27,14 @@ webTest("the keys of the first question work on arrival, without a click or a Ta
   await ask(agent.send, { prompt: "Below it?", expires_in: 300 });
   const page = await openPage(app.url, { as: person });
   await untilFocused(page, /^article: .*On arrival\?/);
-  // A question that comes above it does not take its keys.
+  // A question that appears above does not take its keys.
   await ask(agent.send, { prompt: "Above it?", expires_in: 100 });
   await card(page, "Above it?").waitFor();
   await untilSteady(card(page, "On arrival?"));
   await page.keyboard.press("y");
   await inHistory(page, "On arrival?").getByText("Answered").waitFor();
   expect((await agent.send(`GET /v1/questions/${first.id}`)).body.answer).toBe("Yes");
-  // After a navigation by mouse too.
+  // The same after a navigation by mouse.
   await page.getByRole("link", { name: "Tasks" }).click();
   await page.getByRole("heading", { name: "Tasks", exact: true }).waitFor();
   await page.getByRole("link", { name: "Questions" }).click();
@@ -64,7 +64,7 @@ webTest("on arrival the first question takes the focus from nothing that is in u
   await phone.getByRole("link", { name: "Questions" }).tap();
   await card(phone, "Now?").waitFor();
   await untilFocused(phone, /^h1: Questions/);
-  // A tablet may have a keyboard all the same: its first key asks for another.
+  // A tablet may have a keyboard all the same: its first key moves the focus to the question.
   await phone.keyboard.press("y");
   await phone.getByText("Press again to answer").waitFor();
   await untilFocused(phone, /^article: .*Now\?/);
@@ -73,7 +73,7 @@ webTest("on arrival the first question takes the focus from nothing that is in u
   await inHistory(phone, "Now?").getByText("Yes", { exact: true }).waitFor();
 });
 
-webTest("a new task has an agent chosen only if there is no other", async () => {
+webTest("a new task has an agent preselected only if there is just one", async () => {
   const { person } = await createPair(app.url);
   const before = await openPage(app.url, { as: person, at: "#/tasks/new" });
   const chosen = (page: Page) => page.getByLabel("Agent").last().locator("option:checked");
@@ -95,7 +95,7 @@ webTest("a new task has an agent chosen only if there is no other", async () => 
   await sheet.getByRole("button", { name: "Create task" }).click();
   await sheet.getByRole("link", { name: "Second" }).waitFor();
   expect((await second.send("GET /v1/tasks")).body.tasks).toHaveLength(1);
-  // The agent that the list is filtered by is chosen, also when the filter comes while the form is there.
+  // The agent of the list's filter is chosen, even when the filter is set while the form is open.
   await page.goto(`${app.url}/#/tasks/new`);
   await page.getByText("Choose an agent").waitFor({ state: "attached" });
   await page.goto(`${app.url}/#/tasks/new?agent=${second.key.id}`);
@@ -104,7 +104,7 @@ webTest("a new task has an agent chosen only if there is no other", async () => 
 });
 
 webTest("a new agent's name can be typed at once where agents need a key", async () => {
-  // Chromium says that it ignores this header of an address that it does not trust.
+  // Chromium says that it ignores this header at an address that it does not trust.
   expectComplaints(/Cross-Origin-Opener-Policy header has been ignored/);
   const person = await createPerson(app.url);
   const lan = `http://${LAN_NAME}:${new URL(app.url).port}`;

@@ -1,4 +1,4 @@
-/** A program's request for access in the page: approving it here, and by another device (§18). */
+/** A program's request for access, approved in this page or from another device (§18). */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
@@ -34,7 +34,7 @@ const program = Bun.serve({
 });
 const REDIRECT = `http://127.0.0.1:${program.port}/callback`;
 
-/** A program that asks: the address that it opens, and how it uses the code. */
+/** A program that requests access: the address that it opens, and how it uses the code. */
 async function startProgram(client_name = "Test program") {
   const client_id = await register(url, { client_name, redirect_uris: [REDIRECT] });
   const { verifier, challenge } = createVerifier();
@@ -101,27 +101,30 @@ webTest("a program gets access to a new agent with one tap, and none before it",
   const { body: tokens } = await asking.redeem(code!);
   expect((await client(url, tokens.access_token)("GET /v1/tasks")).status).toBe(200);
   expect(await agents()).toMatchObject([{ label: "My program" }]);
-  // The request is not in the history.
+  // The request is not in the browser's history.
   await page.goBack();
   expect(page.url()).not.toContain("authorize");
 });
 
-webTest("a program that asks again is offered its agent, and may be denied", async () => {
-  const person = await createPerson(url);
-  const agent = await createAgent(url, person, "Test program");
-  await createAgent(url, person, "Another");
-  const asking = await startProgram();
-  const page = await openPage(url, { as: person, at: "#/account" });
-  await page.goto(`${url}/${asking.at}`);
-  await page.getByRole("heading", { name: TITLE }).waitFor();
-  expect(await page.getByLabel("Agent").inputValue()).toBe(agent.key.id);
-  await press(page, "Deny");
-  expect((await asking.answer()).error).toBe("access_denied");
-  await page.getByText("Signed in").waitFor();
-});
+webTest(
+  "a program that requests access again is offered its agent, and may be denied",
+  async () => {
+    const person = await createPerson(url);
+    const agent = await createAgent(url, person, "Test program");
+    await createAgent(url, person, "Another");
+    const asking = await startProgram();
+    const page = await openPage(url, { as: person, at: "#/account" });
+    await page.goto(`${url}/${asking.at}`);
+    await page.getByRole("heading", { name: TITLE }).waitFor();
+    expect(await page.getByLabel("Agent").inputValue()).toBe(agent.key.id);
+    await press(page, "Deny");
+    expect((await asking.answer()).error).toBe("access_denied");
+    await page.getByText("Signed in").waitFor();
+  },
+);
 
 webTest(
-  "a browser without a sign-in waits for another device, and goes on to the program",
+  "a browser without a sign-in waits for another device to approve, then returns to the program",
   async () => {
     const person = await createPerson(url);
     const asking = await startProgram();
@@ -170,7 +173,7 @@ webTest("a browser that was just added leaves the approval to another device", a
   expect((await asking.redeem((await asking.answer()).code!)).status).toBe(200);
 });
 
-webTest("a request that is not valid cannot be approved, signed in or not", async () => {
+webTest("an invalid authorization request cannot be approved, signed in or not", async () => {
   expectComplaints(/404/);
   const person = await createPerson(url);
   const page = await openPage(url, { as: person, at: "#/account" });
@@ -181,7 +184,7 @@ webTest("a request that is not valid cannot be approved, signed in or not", asyn
   await stranger.getByRole("heading", { name: "This request has expired" }).waitFor();
 });
 
-webTest("the agent's view lists access as it comes and goes, and revokes it", async () => {
+webTest("the agent's view lists OAuth access as it comes and goes, and revokes it", async () => {
   const person = await createPerson(url);
   const agent = await createAgent(url, person, "Shared agent");
   const key_id = agent.key.id;
@@ -203,7 +206,7 @@ webTest("the agent's view lists access as it comes and goes, and revokes it", as
   await revoke.waitFor({ state: "detached" });
 });
 
-webTest("a key is replaced, and the new one is shown until it is saved", async () => {
+webTest("a key can be replaced, and the new one is shown until it is saved", async () => {
   const person = await createPerson(url);
   const agent = await createAgent(url, person);
   const page = await openPage(url, { as: person, at: `#/agents/${agent.key.id}/key` });
@@ -215,7 +218,7 @@ webTest("a key is replaced, and the new one is shown until it is saved", async (
   expect((await agent.send("GET /v1/tasks")).status).toBe(401);
 });
 
-webTest("the page and the errors of a request cannot be framed", async () => {
+webTest("the authorization page and its errors cannot be framed", async () => {
   for (const path of ["", "oauth/authorize"]) {
     const { headers } = await fetch(`${url}/${path}`);
     expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");

@@ -17,11 +17,11 @@ const CHROMIUM = Bun.which("chromium");
 /** The engine without the browser around it, if installed: half the CPU time. */
 const HEADLESS_SHELL = Bun.which("chromium-headless-shell");
 
-/** A name of this machine that the browser does not trust over plain http, as with a LAN address. */
+/** A name of this machine that the browser does not trust over plain http, like a LAN address. */
 export const LAN_NAME = "relay-lan";
 
 /**
- * Features of the browser that are off: those that Playwright switches off, whose switch this replaces, and the
+ * Browser features that are off: those that Playwright switches off (this switch replaces its own), and the
  * pages behind the address bar, which took the full browser more CPU time than Relay's page.
  */
 const FEATURES_OFF = [
@@ -73,7 +73,7 @@ interface OpenOptions {
   readonly touch?: true;
   /** Language of the browser, such as `de-DE`; `en-US` when absent. */
   readonly locale?: string;
-  /** `block`: as in a browser without service workers, or over plain http. By default, the test file decides. */
+  /** `block`: a browser without service workers, or plain http. By default, the test file decides. */
   readonly serviceWorkers?: "block";
 }
 
@@ -92,7 +92,7 @@ export function expectComplaints(pattern: RegExp): void {
 }
 
 /**
- * Called once at the top of a test file; gives its `test` function. A test fails on any unexpected
+ * Called once at the top of a test file; returns its `test` function. A test fails on any unexpected
  * console message, violations of the content security policy included.
  * The headless shell has no notifications: a file about them asks for the full browser. Pages have
  * a service worker only in a file that asks for it, since it takes a fifth of a page's CPU time.
@@ -117,13 +117,13 @@ export function browserTests({ notifications = false, worker = false } = {}) {
 export async function openProfile(url: string, options: OpenOptions = {}): Promise<BrowserContext> {
   const context = await (await launch(path!)).newContext(settingsOf(options));
   await context.addInitScript(SKIPPABLE);
-  // At the end of the test, and before a server that the test started: its pages would complain.
+  // Ends with the test, before a server that the test started: otherwise its pages would complain.
   afterAll(() => close(context));
   if (options.as) await signIn(context, url, options.as.token);
   return listenTo(context);
 }
 
-/** A route of a test may be in the middle of a request of the page, which fails then. */
+/** A test's route may be handling a request of the page, which then fails. */
 async function close(context: BrowserContext): Promise<void> {
   for (const one of [context, ...context.pages()]) {
     await one.unrouteAll({ behavior: "ignoreErrors" });
@@ -133,7 +133,7 @@ async function close(context: BrowserContext): Promise<void> {
 
 /**
  * A browser of its own, with a profile on disk: only such a profile subscribes to pushes. Without `headless`
- * it has a window. `preferences`: of the profile, as Chromium keeps them. It ends with the file.
+ * it has a window. `preferences`: of the profile, as Chromium keeps them. The browser ends with the file.
  */
 export async function openOwnBrowser(
   args: readonly string[],
@@ -166,7 +166,7 @@ function settingsOf(options: OpenOptions) {
   } as const;
 }
 
-/** From now on a test fails on what its console says. */
+/** From now on the test fails on unexpected console messages of this context. */
 function listenTo(context: BrowserContext): BrowserContext {
   context.setDefaultTimeout(50_000);
   context.on("console", (message) => {
@@ -178,7 +178,7 @@ function listenTo(context: BrowserContext): BrowserContext {
 }
 
 /**
- * Leaves the token where the page keeps it. A cookie carries it to the first document that loads:
+ * Leaves the token where the page keeps it. A cookie carries it to the first document that loads;
  * Playwright's `storageState` would load a page of its own to do the same.
  */
 export async function signIn(context: BrowserContext, url: string, token: string): Promise<void> {
@@ -203,7 +203,7 @@ export async function openPage(url: string, options: OpenOptions = {}): Promise<
   return page;
 }
 
-/** Opens a tab that has the focus only while it is in front; by default every tab has it. */
+/** Opens a tab that has the focus only while in front; by default every tab has the focus. */
 export async function openTab(context: BrowserContext, at: string): Promise<Page> {
   const page = await context.newPage();
   await page.goto(at);
@@ -213,8 +213,8 @@ export async function openTab(context: BrowserContext, at: string): Promise<Page
 }
 
 /**
- * Brings a tab of {@link openTab} to the front. The pages `away` learn a moment later that they lost the
- * focus, and until then treat what comes as seen: so this waits for them.
+ * Brings a tab of {@link openTab} to the front. The pages in `away` learn a moment later that they lost the
+ * focus, and until then treat what arrives as seen, so this waits for them.
  */
 export async function lookAt(tab: Page, { away }: { readonly away: readonly Page[] }) {
   await tab.bringToFront();
@@ -222,7 +222,7 @@ export async function lookAt(tab: Page, { away }: { readonly away: readonly Page
   await until(() => tab.evaluate(() => document.hasFocus()));
 }
 
-/** Loses the network once the page's own files are kept, so that it can go on. */
+/** Goes offline once the page's own files are cached, so that the page can continue. */
 export async function goOffline(page: Page): Promise<void> {
   expectComplaints(/Failed to load resource|ERR_/);
   await until(() =>
@@ -259,14 +259,14 @@ export function draftsIn(page: Page): Promise<string[]> {
   return page.evaluate(() => Object.keys(sessionStorage).filter((name) => /draft\./.test(name)));
 }
 
-/** Navigates within the page, as a link does. */
+/** Navigates within the page, like a link. */
 export async function go(page: Page, to: string): Promise<void> {
   await page.evaluate((hash) => {
     location.hash = hash;
   }, `/${to}`);
 }
 
-/** Lets {@link untilSteady} move the page's monotonic clock on. */
+/** Lets {@link untilSteady} advance the page's monotonic clock. */
 const SKIPPABLE = () => {
   const now = performance.now.bind(performance);
   let ahead = 0;
@@ -277,8 +277,8 @@ const SKIPPABLE = () => {
 };
 
 /**
- * Resolves once the element has kept its position, and the page's monotonic clock says that this was for long enough
- * that a click counts. The clock is moved on, unless the test has installed another one.
+ * Resolves once the element has kept its position for so long, by the page's monotonic clock, that a click
+ * counts. The clock is advanced, unless the test has installed another one.
  */
 export async function untilSteady(what: Locator): Promise<void> {
   await what.evaluate(
@@ -295,7 +295,7 @@ export async function untilSteady(what: Locator): Promise<void> {
           }
           if (now - since > 600) return resolve();
           if (now - since > 100) dispatchEvent(new CustomEvent("skip-time", { detail: 600 }));
-          // Not at each frame: to ask for a frame makes the browser paint one.
+          // Not at each frame: requesting a frame makes the browser paint one.
           setTimeout(check, 50);
         };
         check();
@@ -304,8 +304,8 @@ export async function untilSteady(what: Locator): Promise<void> {
 }
 
 /**
- * Clicks a button once it is in view and {@link untilSteady} resolves: if it moves between the press and
- * the release, the browser sends it no click.
+ * Clicks a button once it is in view and {@link untilSteady} resolves: if the button moves between press
+ * and release, the browser sends it no click.
  */
 export async function press(button: Locator): Promise<void> {
   await button.scrollIntoViewIfNeeded();

@@ -33,12 +33,12 @@ webTest("a question can be answered after at most 150 KiB of compressed script",
     const type = response.headers()["content-type"] ?? "";
     if (!type.startsWith("text/javascript")) return;
     const body = response.body();
-    // The end of the page cuts off a body that arrives after the count.
+    // A body that arrives after the count is cut off when the page closes.
     body.catch(() => {});
     scripts.push(body);
   });
   let refused = 0;
-  // What is loaded ahead of its use is not needed: the page works without it.
+  // What is preloaded is not needed: the page works without it.
   await page.route("**/assets/*.js", (route) => {
     const { pathname } = new URL(route.request().url());
     if (document.includes(pathname.slice(1))) return route.fallback();
@@ -55,10 +55,10 @@ webTest("a question can be answered after at most 150 KiB of compressed script",
   expect(total).toBeLessThan(SCRIPT);
 });
 
-webTest("other views are loaded ahead, and open when the server is gone", async () => {
+webTest("other views are preloaded, and open when the server is gone", async () => {
   expectComplaints(/ERR_|Failed to load resource/);
   const { person, agent } = await createPair(app.url);
-  // No service worker: as over plain http.
+  // No service worker, as over plain http.
   const page = await openPage(app.url, { as: person, serviceWorkers: "block" });
   const ahead = ["tasks", "agents", "agent", "account", "consent", "search", "channel-settings"];
   await until(async () => {
@@ -99,7 +99,7 @@ webTest("a view that did not load says so, and loads after a reload", async () =
 });
 
 webTest(
-  "all that the page loads is from this server, without the token in an address",
+  "everything that the page loads is from this server, without the token in an address",
   async () => {
     const { person, agent } = await createPair(app.url);
     const context = await openProfile(app.url, { as: person });
@@ -154,7 +154,7 @@ webTest("the content security policy blocks foreign scripts", async () => {
 });
 
 webTest(
-  "a page of an origin in CORS_ORIGINS may read responses, and none may embed them",
+  "a page of an origin in CORS_ORIGINS may read responses, and no page may embed them",
   async () => {
     expectComplaints(/CORS|ERR_|Content Security Policy/);
     const elsewhere = Bun.serve({

@@ -28,63 +28,66 @@ const section = (page: Page) =>
   page.locator("section", { has: page.getByRole("heading", { name: "Channels" }) });
 const row = (page: Page, label: string) => section(page).locator("li", { hasText: label });
 
-webTest("a webhook is added, shows its secret once, and is tested, edited, deleted", async () => {
-  const person = await createPerson(app.url);
-  const page = await openPage(app.url, { as: person, at: "#/account" });
-  await page.getByText("No channels yet").waitFor();
-  await page.getByRole("button", { name: "Add a channel" }).click();
-  const form = page.getByRole("dialog");
-  await form.getByLabel("Type").selectOption("webhook");
-  await form.getByLabel("Name").fill("Chat bot");
-  await form.getByLabel("URL").fill(receiver.url("/chat-bot"));
-  await form.getByRole("switch", { name: "Questions" }).uncheck();
-  await form.getByLabel("Lowest task priority").selectOption("high");
-  await form.getByRole("button", { name: "Add channel" }).click();
-  await page.getByText("Copy the secret of Chat bot now").waitFor();
-  const secret = (await section(page).locator("code").textContent())!;
-  expect(secret).toMatch(/^whsec_[\w+/=]{44}$/);
-  // It survives another view, and no reload.
-  await page.getByRole("link", { name: "Tasks" }).click();
-  await page.getByRole("link", { name: "Account" }).click();
-  await page.getByText(secret).waitFor();
-  expect(
-    await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }])),
-  ).not.toContain(secret.slice(6, 16));
-  receiver.expect("/chat-bot", secret);
-  await page.getByRole("button", { name: "Done" }).click();
-  expect(await page.content()).not.toContain(secret);
+webTest(
+  "a webhook can be added, shows its secret once, and can be tested, edited and deleted",
+  async () => {
+    const person = await createPerson(app.url);
+    const page = await openPage(app.url, { as: person, at: "#/account" });
+    await page.getByText("No channels yet").waitFor();
+    await page.getByRole("button", { name: "Add a channel" }).click();
+    const form = page.getByRole("dialog");
+    await form.getByLabel("Type").selectOption("webhook");
+    await form.getByLabel("Name").fill("Chat bot");
+    await form.getByLabel("URL").fill(receiver.url("/chat-bot"));
+    await form.getByRole("switch", { name: "Questions" }).uncheck();
+    await form.getByLabel("Lowest task priority").selectOption("high");
+    await form.getByRole("button", { name: "Add channel" }).click();
+    await page.getByText("Copy the secret of Chat bot now").waitFor();
+    const secret = (await section(page).locator("code").textContent())!;
+    expect(secret).toMatch(/^whsec_[\w+/=]{44}$/);
+    // The secret survives a visit to another view, but not a reload.
+    await page.getByRole("link", { name: "Tasks" }).click();
+    await page.getByRole("link", { name: "Account" }).click();
+    await page.getByText(secret).waitFor();
+    expect(
+      await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }])),
+    ).not.toContain(secret.slice(6, 16));
+    receiver.expect("/chat-bot", secret);
+    await page.getByRole("button", { name: "Done" }).click();
+    expect(await page.content()).not.toContain(secret);
 
-  const listed = row(page, "Chat bot");
-  await listed.getByText("Tasks of high priority or above").waitFor();
-  await listed.getByText(`Webhook · ${new URL(receiver.url("/")).origin}/…-bot`).waitFor();
-  await listed.getByRole("button", { name: "Send a test to Chat bot" }).click();
-  await listed.getByText("Test sent").waitFor();
-  await listed.getByText(/^Queued at \d+:\d\d:\d\d/).waitFor();
-  await listed.getByText(/^Accepted at \d+:\d\d:\d\d.+ later\)/).waitFor();
-  await listed.getByText("Last sent").waitFor();
-  expect(receiver.got.filter(({ path }) => path === "/chat-bot").length).toBeGreaterThan(0);
-  expect(receiver.faults).toEqual([]);
+    const listed = row(page, "Chat bot");
+    await listed.getByText("Tasks of high priority or above").waitFor();
+    await listed.getByText(`Webhook · ${new URL(receiver.url("/")).origin}/…-bot`).waitFor();
+    await listed.getByRole("button", { name: "Send a test to Chat bot" }).click();
+    await listed.getByText("Test sent").waitFor();
+    await listed.getByText(/^Queued at \d+:\d\d:\d\d/).waitFor();
+    await listed.getByText(/^Accepted at \d+:\d\d:\d\d.+ later\)/).waitFor();
+    await listed.getByText("Last sent").waitFor();
+    expect(receiver.got.filter(({ path }) => path === "/chat-bot").length).toBeGreaterThan(0);
+    expect(receiver.faults).toEqual([]);
 
-  await page.getByRole("button", { name: "Edit Chat bot" }).click();
-  await form.getByLabel("Name").fill("Home");
-  await form.getByRole("switch", { name: "Questions" }).check();
-  await form.getByRole("switch", { name: "Tasks" }).uncheck();
-  // One of the two remains.
-  await form.getByRole("switch", { name: "Questions" }).click({ force: true });
-  expect(await form.getByRole("switch", { name: "Questions" }).isChecked()).toBe(true);
-  await form.getByRole("button", { name: "Save" }).click();
-  await row(page, "Home").getByText("Questions", { exact: true }).waitFor();
-  expect(await channelsOf(person)).toMatchObject([{ label: "Home", sends: ["questions"] }]);
+    await page.getByRole("button", { name: "Edit Chat bot" }).click();
+    await form.getByLabel("Name").fill("Home");
+    await form.getByRole("switch", { name: "Questions" }).check();
+    await form.getByRole("switch", { name: "Tasks" }).uncheck();
+    // One of the two remains.
+    await form.getByRole("switch", { name: "Questions" }).click({ force: true });
+    expect(await form.getByRole("switch", { name: "Questions" }).isChecked()).toBe(true);
+    await form.getByRole("button", { name: "Save" }).click();
+    await row(page, "Home").getByText("Questions", { exact: true }).waitFor();
+    expect(await channelsOf(person)).toMatchObject([{ label: "Home", sends: ["questions"] }]);
 
-  await page.getByRole("button", { name: "Delete Home" }).click();
-  const confirm = page.getByRole("alertdialog");
-  await confirm.getByRole("button", { name: "Delete channel" }).click();
-  await page.getByText("No channels yet").waitFor();
-  expect(await channelsOf(person)).toEqual([]);
-});
+    await page.getByRole("button", { name: "Delete Home" }).click();
+    const confirm = page.getByRole("alertdialog");
+    await confirm.getByRole("button", { name: "Delete channel" }).click();
+    await page.getByText("No channels yet").waitFor();
+    expect(await channelsOf(person)).toEqual([]);
+  },
+);
 
 webTest(
-  "the webhook of an agent is set, shows its secret once and its state, and is removed",
+  "an agent's webhook can be set, shows its secret once and its state, and can be removed",
   async () => {
     const { person, agent } = await createPair(app.url);
     const page = await openPage(app.url, { as: person, at: `#/agents/${agent.key.id}/key` });
@@ -119,48 +122,51 @@ webTest(
   },
 );
 
-webTest("an ntfy topic is added with quiet hours; mistakes are told at their fields", async () => {
-  expectComplaints(/422/);
-  const person = await createPerson(app.url);
-  const page = await openPage(app.url, { as: person, size: PHONE, at: "#/account" });
-  await page.getByRole("button", { name: "Add a channel" }).click();
-  const form = page.getByRole("dialog");
-  await form.getByLabel("Name").fill("My phone");
-  await form.getByLabel("URL of the topic").fill(`${ntfy.url}/a/b`);
-  const buttons = form.getByRole("switch", { name: "Buttons to answer questions" });
-  expect(await buttons.isChecked()).toBe(false);
-  await form.getByLabel("Access token").fill("tk_abc");
-  expect(await buttons.isChecked()).toBe(true);
-  await buttons.uncheck();
-  const created = page.waitForRequest("**/trpc/channels.create");
-  await form.getByRole("switch", { name: "Quiet hours" }).check();
-  await form.getByLabel("From").fill("23:30");
-  await form.getByLabel("To", { exact: true }).fill("06:00");
-  await form.getByLabel("Time zone").fill("Mars/Olympus");
-  await untilSettled(page);
-  expect(await violations(page)).toEqual([]);
-  await expectNoOverflow(page);
-  const add = form.getByRole("button", { name: "Add channel" });
-  await form.getByLabel("To", { exact: true }).fill("23:30");
-  await form.getByText("This must differ from the start.").waitFor();
-  await form.getByLabel("To", { exact: true }).fill("06:00");
-  await add.click();
-  await form.getByText(/^This must be a time zone/).waitFor();
-  await form.getByLabel("Time zone").fill("Europe/Berlin");
-  await add.click();
-  await form.getByText(/^This must .*topic/).waitFor();
-  await form.getByLabel("URL of the topic").fill(`${ntfy.url}/relay-3nUq8sTx0f`);
-  await add.click();
-  await form.waitFor({ state: "detached" });
-  expect((await created).postDataJSON()).toMatchObject({ buttons: false, token: "tk_abc" });
-  await row(page, "My phone").getByText("Silent from 23:30 to 06:00, Europe/Berlin").waitFor();
-  expect(await channelsOf(person)).toMatchObject([
-    { type: "ntfy", quiet_hours: { from: "23:30", to: "06:00", time_zone: "Europe/Berlin" } },
-  ]);
-  expect(await page.content()).not.toContain("3nUq8sTx");
-});
+webTest(
+  "an ntfy topic can be added with quiet hours; mistakes are reported at their fields",
+  async () => {
+    expectComplaints(/422/);
+    const person = await createPerson(app.url);
+    const page = await openPage(app.url, { as: person, size: PHONE, at: "#/account" });
+    await page.getByRole("button", { name: "Add a channel" }).click();
+    const form = page.getByRole("dialog");
+    await form.getByLabel("Name").fill("My phone");
+    await form.getByLabel("URL of the topic").fill(`${ntfy.url}/a/b`);
+    const buttons = form.getByRole("switch", { name: "Buttons to answer questions" });
+    expect(await buttons.isChecked()).toBe(false);
+    await form.getByLabel("Access token").fill("tk_abc");
+    expect(await buttons.isChecked()).toBe(true);
+    await buttons.uncheck();
+    const created = page.waitForRequest("**/trpc/channels.create");
+    await form.getByRole("switch", { name: "Quiet hours" }).check();
+    await form.getByLabel("From").fill("23:30");
+    await form.getByLabel("To", { exact: true }).fill("06:00");
+    await form.getByLabel("Time zone").fill("Mars/Olympus");
+    await untilSettled(page);
+    expect(await violations(page)).toEqual([]);
+    await expectNoOverflow(page);
+    const add = form.getByRole("button", { name: "Add channel" });
+    await form.getByLabel("To", { exact: true }).fill("23:30");
+    await form.getByText("This must differ from the start.").waitFor();
+    await form.getByLabel("To", { exact: true }).fill("06:00");
+    await add.click();
+    await form.getByText(/^This must be a time zone/).waitFor();
+    await form.getByLabel("Time zone").fill("Europe/Berlin");
+    await add.click();
+    await form.getByText(/^This must .*topic/).waitFor();
+    await form.getByLabel("URL of the topic").fill(`${ntfy.url}/relay-3nUq8sTx0f`);
+    await add.click();
+    await form.waitFor({ state: "detached" });
+    expect((await created).postDataJSON()).toMatchObject({ buttons: false, token: "tk_abc" });
+    await row(page, "My phone").getByText("Silent from 23:30 to 06:00, Europe/Berlin").waitFor();
+    expect(await channelsOf(person)).toMatchObject([
+      { type: "ntfy", quiet_hours: { from: "23:30", to: "06:00", time_zone: "Europe/Berlin" } },
+    ]);
+    expect(await page.content()).not.toContain("3nUq8sTx");
+  },
+);
 
-webTest("the list tells how each channel does, in words, and passes axe", async () => {
+webTest("the list says in words how each channel is doing, and passes axe", async () => {
   const person = await createPerson(app.url);
   ntfy.behave(403);
   await create(person, { type: "ntfy", label: "Refused", url: `${ntfy.url}/topic` });
@@ -193,7 +199,7 @@ webTest("the list tells how each channel does, in words, and passes axe", async 
   receiver.behave(() => 200);
 });
 
-webTest("a deletion whose response was lost still leaves the list", async () => {
+webTest("a deleted channel leaves the list even if the response was lost", async () => {
   expectComplaints(/Failed to load resource|404/);
   const person = await createPerson(app.url);
   await create(person, { type: "webhook", label: "Lost", url: receiver.url("/lost") });
@@ -215,29 +221,26 @@ webTest("a deletion whose response was lost still leaves the list", async () => 
   await page.getByText("No channels yet").waitFor();
 });
 
-webTest(
-  "a test that takes long can't be sent twice, and the 7th in an hour is refused",
-  async () => {
-    expectComplaints(/429/);
-    const limited = await startTestApp({ env: { RATE_LIMITS: "on" } });
-    const person = await createPerson(limited.url);
-    const { id } = await create(person, { type: "ntfy", label: "Slow", url: `${ntfy.url}/slow` });
-    const held = gate();
-    const page = await openPage(limited.url, { as: person, at: "#/account" });
-    await page.route("**/trpc/channels.test", async (route) => {
-      await held.opened;
-      await route.continue();
-    });
-    const button = row(page, "Slow").getByRole("button", { name: "Send a test" });
-    await button.click();
-    await page.getByText("Sending a test…").waitFor();
-    await button.click({ force: true });
-    held.open();
-    await page.getByText("Test sent").waitFor();
-    expect(ntfy.take().filter(({ topic }) => topic === "slow").length).toBe(1);
-    for (let i = 0; i < 5; i++) await person.send(`POST /v1/channels/${id}/test`, {});
-    await button.click();
-    const limit = /A channel can be tested at most 6 times in an hour\. Try again in \d+ minutes\./;
-    await page.getByText(limit).waitFor();
-  },
-);
+webTest("a slow channel test can't be sent twice, and the 7th in an hour is refused", async () => {
+  expectComplaints(/429/);
+  const limited = await startTestApp({ env: { RATE_LIMITS: "on" } });
+  const person = await createPerson(limited.url);
+  const { id } = await create(person, { type: "ntfy", label: "Slow", url: `${ntfy.url}/slow` });
+  const held = gate();
+  const page = await openPage(limited.url, { as: person, at: "#/account" });
+  await page.route("**/trpc/channels.test", async (route) => {
+    await held.opened;
+    await route.continue();
+  });
+  const button = row(page, "Slow").getByRole("button", { name: "Send a test" });
+  await button.click();
+  await page.getByText("Sending a test…").waitFor();
+  await button.click({ force: true });
+  held.open();
+  await page.getByText("Test sent").waitFor();
+  expect(ntfy.take().filter(({ topic }) => topic === "slow").length).toBe(1);
+  for (let i = 0; i < 5; i++) await person.send(`POST /v1/channels/${id}/test`, {});
+  await button.click();
+  const limit = /A channel can be tested at most 6 times in an hour\. Try again in \d+ minutes\./;
+  await page.getByText(limit).waitFor();
+});

@@ -23,7 +23,7 @@ async function openBare(context: BrowserContext, refuses: boolean) {
 
 const selected = () => getSelection()?.toString() ?? "";
 
-webTest("without the clipboard API, the copy button copies by the older command", async () => {
+webTest("without the clipboard API, the copy button uses the older command", async () => {
   const person = await createPerson(app.url);
   const context = await openProfile(app.url, { as: person });
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);

@@ -47,7 +47,7 @@ function receiptsOf(page: Page) {
 }
 
 webTest(
-  "a card that was in view for a second is shown, once, and others are not [§5.7.8(4)]",
+  "a card that was in view for a second is reported as shown, once; other cards are not [§5.7.8(4)]",
   async () => {
     const { person, agent } = await createPair(app.url);
     const first = await ask(agent.send, { prompt: `First\n${LONG}`, expires_in: 100 });
@@ -59,7 +59,7 @@ webTest(
     expect(await isShown(person, last.id)).toBe(false);
     await card(page, "Last").getByRole("button", { name: "Yes" }).scrollIntoViewIfNeeded();
     await until(() => isShown(person, last.id));
-    // Out of view and back again: nothing more to tell.
+    // Out of view and back again: nothing more to report.
     await page.getByRole("link", { name: "Tasks" }).click();
     await page.getByRole("link", { name: "Questions" }).click();
     await card(page, "First").waitFor();
@@ -71,7 +71,7 @@ webTest(
   },
 );
 
-webTest("an answer or a deep link opens a question", async () => {
+webTest("an answer or a deep link reports a question as opened", async () => {
   const { person, agent } = await createPair(app.url);
   const answered = await ask(agent.send, { prompt: "Answered" });
   const linked = await ask(agent.send, { prompt: "Linked" });
@@ -105,7 +105,7 @@ webTest("receipts without a connection are sent once the page is back", async ()
   expect(sent).toEqual([`shown ${id}`, `shown ${id}`]);
 });
 
-webTest("the card tells in one line how far the question got, and passes axe", async () => {
+webTest("the card says in one line how far the question got, and passes axe", async () => {
   const { person, agent } = await createPair(app.url);
   const phones = ["ios", "ipados"].map((platform, i) => ({
     id: `dev_${crypto.randomUUID()}`,
@@ -144,27 +144,30 @@ webTest("the card tells in one line how far the question got, and passes axe", a
   }
 });
 
-webTest("when a question was seen is never cut, and stays after its end", async () => {
-  const { person, agent } = await createPair(app.url);
-  const id = `dev_${crypto.randomUUID()}`;
-  await person.send(`PUT /v1/devices/${id}`, DEVICE);
-  const channel = { type: "ntfy", label: "p".repeat(80), url: `${ntfy.url}/topic` };
-  expect((await person.send("POST /v1/channels", channel)).status).toBe(201);
-  const sent = await ask(agent.send, { prompt: "Sent" });
-  await app.sender.settled();
-  const receipt = { event: "shown", device_id: id };
-  await person.send(`POST /v1/questions/${sent.id}/receipts`, receipt);
-  const page = await openPage(app.url, { as: person, size: PHONE, at: `#/questions/${sent.id}` });
-  const seen = card(page, "Sent").getByText(/^, seen /);
-  const isWhole = async () => {
-    await seen.waitFor();
-    const { x, width } = (await seen.boundingBox())!;
-    return x + width <= PHONE.width;
-  };
-  expect(await isWhole()).toBe(true);
-  await person.send(`POST /v1/questions/${sent.id}/answer`, { answer: "Yes" });
-  await page.getByText(/^You answered it/).waitFor();
-  expect(await isWhole()).toBe(true);
-  await untilSettled(page);
-  expect(await violations(page)).toEqual([]);
-});
+webTest(
+  "the time at which a question was seen is never cut off, and stays after the end",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    const id = `dev_${crypto.randomUUID()}`;
+    await person.send(`PUT /v1/devices/${id}`, DEVICE);
+    const channel = { type: "ntfy", label: "p".repeat(80), url: `${ntfy.url}/topic` };
+    expect((await person.send("POST /v1/channels", channel)).status).toBe(201);
+    const sent = await ask(agent.send, { prompt: "Sent" });
+    await app.sender.settled();
+    const receipt = { event: "shown", device_id: id };
+    await person.send(`POST /v1/questions/${sent.id}/receipts`, receipt);
+    const page = await openPage(app.url, { as: person, size: PHONE, at: `#/questions/${sent.id}` });
+    const seen = card(page, "Sent").getByText(/^, seen /);
+    const isWhole = async () => {
+      await seen.waitFor();
+      const { x, width } = (await seen.boundingBox())!;
+      return x + width <= PHONE.width;
+    };
+    expect(await isWhole()).toBe(true);
+    await person.send(`POST /v1/questions/${sent.id}/answer`, { answer: "Yes" });
+    await page.getByText(/^You answered it/).waitFor();
+    expect(await isWhole()).toBe(true);
+    await untilSettled(page);
+    expect(await violations(page)).toEqual([]);
+  },
+);

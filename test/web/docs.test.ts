@@ -13,14 +13,14 @@ const app = await startTestApp();
 /** Routes that are opened: one with a body, and one with parameters. */
 const OPENED = ["POST /v1/accounts", "GET /v1/tasks"];
 
-/** What axe looks at: the blocks of one tag are like those of the others. */
+/** What axe examines: the blocks of one tag are like those of the others. */
 const LOOKED_AT =
   "header, .information-container, .scheme-container, .opblock-tag, .opblock-tag-section:first-child, .opblock.is-open";
 
 webTest(
-  "the page links to /docs, which shows every route and tries one, with requests to this server alone",
+  "the page links to /docs, which shows every route and tries one, with requests only to this server",
   async () => {
-    // By another name than the document's: what is tried goes to where the page came from.
+    // Under another name than the document's: a tried request goes to where the page came from.
     const origin = app.url.replace("127.0.0.1", "localhost");
     const person = await createPerson(app.url);
     const relay = await openPage(origin, { as: person, at: "#/agents", size: PHONE });
@@ -31,7 +31,7 @@ webTest(
     const page = await opening;
     await page.getByRole("heading", { name: "Relay's HTTP interface" }).waitFor();
     await page.locator(".opblock").first().waitFor();
-    // And the event stream, the health check and the document, which are no procedures.
+    // And the event stream, the health check and the document, which are not procedures.
     expect(await page.locator(".opblock").count()).toBe(ROUTES.length + 3);
     const lines = (await page.locator("header pre").allInnerTexts()).join("\n");
     expect(lines).toContain(`curl -s -X POST ${origin}/v1/accounts`);

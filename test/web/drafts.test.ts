@@ -32,7 +32,7 @@ webTest("drafts of an answer, a message and a task survive a reload", async () =
   await go(page, "questions");
   expect(await answer.inputValue()).toBe("Twelve, or");
 
-  // What was sent is no longer a draft.
+  // A text that was sent is no longer a draft.
   await answer.press("End");
   await answer.pressSequentially(" so");
   await answer.press("Enter");
@@ -46,7 +46,7 @@ webTest("drafts of an answer, a message and a task survive a reload", async () =
   await until(async () => (await draftsIn(page)).length === 0);
 });
 
-webTest("the form of a task shows changes made elsewhere and keeps them", async () => {
+webTest("a task form shows changes made elsewhere and keeps the person's own", async () => {
   const { person, agent } = await createPair(app.url);
   const { id } = await createTask(agent.send, { title: "Old", description: "Old words" });
   const page = await openPage(app.url, { as: person, at: `#/tasks/${id}` });
@@ -100,7 +100,7 @@ webTest("a new task keeps its chosen agent when other agents change", async () =
   await sheet.getByRole("link", { name: "Third" }).waitFor();
 });
 
-webTest("drafts of one account are not shown to the next one in the same tab", async () => {
+webTest("drafts of one account are not shown to the next account in the same tab", async () => {
   const first = await createPair(app.url);
   const { person: second } = await createPair(app.url);
   const tab = await openPage(app.url, { as: first.person, at: "#/tasks/new" });

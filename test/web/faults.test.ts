@@ -1,4 +1,4 @@
-/** Faults of the page itself: what fails is as small as possible, and is said in a sentence. */
+/** Faults of the page itself: as little as possible fails, and a sentence says so. */
 
 import { expect } from "bun:test";
 import { ADMIN_TOKEN } from "../support/admin.ts";
@@ -33,7 +33,7 @@ webTest("where the person blocks site data, both pages say so", async () => {
   }
 });
 
-webTest("without IndexedDB, caches and service workers the page works", async () => {
+webTest("the page works without IndexedDB, caches and service workers", async () => {
   // The server of the test has no public address, so pushes are off.
   expectComplaints(/Failed to load resource/);
   const { person, agent } = await createPair(app.url);
@@ -66,7 +66,7 @@ webTest("without IndexedDB, caches and service workers the page works", async ()
   await page.getByRole("button", { name: "Create account" }).waitFor();
 });
 
-webTest("a fault at the start is said in a sentence", async () => {
+webTest("a fault at the start shows a sentence that says so", async () => {
   expectComplaints(/JSON/);
   const context = await openProfile(app.url, { serviceWorkers: "block" });
   // As left by another version.
@@ -78,7 +78,7 @@ webTest("a fault at the start is said in a sentence", async () => {
   await page.getByRole("heading", { name: "Relay couldn't start" }).waitFor();
 });
 
-webTest("where a proxy keeps the script back, both pages say so after a while", async () => {
+webTest("where a proxy withholds the script, both pages say so after a while", async () => {
   expectComplaints(/Failed to load resource|ERR_|MIME type/);
   const proxy = startFrontProxy({ "/": app.url });
   for (const [status, files, is_styled] of [
@@ -119,29 +119,36 @@ webTest("where the browser's storage is full, signing in says so", async () => {
   await said.waitFor();
 });
 
-webTest("a card that fails is replaced alone, and the others can be answered", async () => {
-  expectComplaints(/TypeError/);
-  const { person, agent } = await createPair(app.url);
-  const bad = await ask(agent.send, { prompt: "Which one?", kind: "choice", options: ["A", "B"] });
-  await ask(agent.send, { prompt: "Go on?" });
-  const closed = await ask(agent.send, { prompt: "Over?" });
-  await agent.send(`DELETE /v1/questions/${closed.id}`);
-  const page = await openPage(app.url, { as: person, serviceWorkers: "block" });
-  await page.getByText("Which one?").waitFor();
-  // As of a server that sends what this page does not know.
-  await page.route("**/trpc/questions.list*", async (route) => {
-    const response = await route.fetch();
-    const body = await response.json();
-    for (const one of body.result.data.questions) {
-      if (one.id === bad.id) one.options = null;
-      if (one.id === closed.id) one.prompt = null;
-    }
-    return route.fulfill({ json: body });
-  });
-  await page.reload();
-  await untilLive(page);
-  expect(await page.getByText("This question can't be shown.").count()).toBe(2);
-  expect(await page.getByText("Something went wrong").count()).toBe(0);
-  await press(page.getByRole("button", { name: "Yes" }));
-  await page.getByText("Answer sent").waitFor();
-});
+webTest(
+  "a question card that fails is replaced alone, and the others can be answered",
+  async () => {
+    expectComplaints(/TypeError/);
+    const { person, agent } = await createPair(app.url);
+    const bad = await ask(agent.send, {
+      prompt: "Which one?",
+      kind: "choice",
+      options: ["A", "B"],
+    });
+    await ask(agent.send, { prompt: "Go on?" });
+    const closed = await ask(agent.send, { prompt: "Over?" });
+    await agent.send(`DELETE /v1/questions/${closed.id}`);
+    const page = await openPage(app.url, { as: person, serviceWorkers: "block" });
+    await page.getByText("Which one?").waitFor();
+    // As from a server that sends something unknown to this page.
+    await page.route("**/trpc/questions.list*", async (route) => {
+      const response = await route.fetch();
+      const body = await response.json();
+      for (const one of body.result.data.questions) {
+        if (one.id === bad.id) one.options = null;
+        if (one.id === closed.id) one.prompt = null;
+      }
+      return route.fulfill({ json: body });
+    });
+    await page.reload();
+    await untilLive(page);
+    expect(await page.getByText("This question can't be shown.").count()).toBe(2);
+    expect(await page.getByText("Something went wrong").count()).toBe(0);
+    await press(page.getByRole("button", { name: "Yes" }));
+    await page.getByText("Answer sent").waitFor();
+  },
+);

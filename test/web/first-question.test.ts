@@ -1,4 +1,4 @@
-/** README's story as it stands there: from the first page to an agent in an MCP client. */
+/** README's story, step by step: from the first page to an agent in an MCP client. */
 
 import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -43,7 +43,7 @@ webTest("README leads from a new account to answered questions on the open page"
   expect(await day.ended).toBe(0);
   expect(day.output()).toContain('"status":"done"');
 
-  // As an MCP client does with the same key.
+  // What an MCP client does with the same key.
   const prompt = "May I delete the old branch?";
   const call = { name: "ask_question", arguments: { prompt, wait_seconds: 50 } };
   const answer = fetch(`${app.url}/mcp`, {

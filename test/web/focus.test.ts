@@ -1,4 +1,4 @@
-/** The focus never returns to the start of the page when its element is removed. */
+/** The focus never jumps to the start of the page when its element is removed. */
 
 import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -43,7 +43,7 @@ webTest("the focus moves to a neighbour when the focused element is removed", as
   await page.keyboard.press("Enter");
   await untilFocused(page, /^h1: Laptop/);
   await act(page, "link", "Done");
-  // The link disappears, and the heading gets the focus, before the next view is there.
+  // The link disappears and the heading gets the focus before the next view is there.
   await page.locator("a[aria-current=page]", { hasText: "Timeline" }).waitFor();
   await untilFocused(page, /^h1: Laptop/);
   for (const button of ["Save", "Cancel"]) {

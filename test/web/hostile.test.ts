@@ -26,7 +26,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 
 for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
   webTest(
-    `hostile titles, prompts, labels and messages neither break the page nor run: ${name}`,
+    `hostile titles, prompts, labels and messages do not break the page or run: ${name}`,
     async () => {
       const person = await createPerson(app.url);
       const agents = [];
@@ -98,7 +98,7 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
       // Nothing in it became an element or ran.
       expect(await page.locator("main b, main i, main img, main script").count()).toBe(0);
       expect(await page.evaluate(() => "hit" in window)).toBe(false);
-      // The direction of a prompt is isolated: the agent's name beside it stays in place.
+      // The prompt's text direction is isolated: the agent's name beside it stays in place.
       const wrapped = await page.evaluate(() =>
         [...document.querySelectorAll("article p[dir=auto]")].every(
           (one) => getComputedStyle(one).unicodeBidi === "isolate",

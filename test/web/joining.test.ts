@@ -1,7 +1,7 @@
 /**
- * From an empty folder to the first answer on a phone, as a person does it: the real process at a
- * terminal, a desk at loopback, a phone that comes by the network over plain http, and an agent that
- * signs in by OAuth. It counts what that takes, and prints how long it took.
+ * From an empty folder to the first answer on a phone, as a person does it: the real process in a
+ * terminal, a desktop browser on loopback, a phone on the network over plain http, and an agent that
+ * signs in by OAuth. The test counts the steps and prints how long they took.
  */
 
 import { expect } from "bun:test";
@@ -28,7 +28,7 @@ import {
 
 const webTest = browserTests();
 
-/** Milliseconds for all of it, on however busy a machine. */
+/** Milliseconds for everything, however busy the machine. */
 const DEADLINE = 300_000;
 
 /** README's story: the person does what it says. */
@@ -39,7 +39,7 @@ type Words = [string, string, string, string, string, string, string, string, st
 
 const QUESTION = "Can you see this question?";
 
-/** Account tokens, keys, and tokens of OAuth. */
+/** Account tokens, keys and OAuth tokens. */
 const SECRET = /\bmc[a-z]_[\w-]{20,}/;
 
 /** What the person does. Whatever passes from one screen to another goes through a camera or `paste`. */
@@ -68,7 +68,7 @@ function createJoining() {
 webTest(
   "from a first start to an answer on the phone in six steps, one pasted line and no secret",
   async () => {
-    // Chromium says that it ignores this header of an address that it does not trust.
+    // Chromium says that it ignores this header at an address that it does not trust.
     expectComplaints(/Cross-Origin-Opener-Policy header has been ignored/);
     const words = [...story.matchAll(/\*\*(.+?)\*\*/gs)].map(([, word]) =>
       word!.replace(/\s+/, " "),
@@ -89,7 +89,7 @@ webTest(
     // A phone's camera would get the same code.
     const shown = new URL(readTerminalQr(relay.shown())!);
     expect(shown.hash).toBe(hash);
-    // A phone needs a network: a machine without one fails here.
+    // A phone needs a network, so a machine without one fails here.
     expect(lanAddresses(networkInterfaces())).toContain(shown.hostname);
 
     const desk = await step("open the address that it prints, and create the account", async () => {
@@ -155,7 +155,7 @@ webTest(
   DEADLINE,
 );
 
-/** The variables that the command of README sets. */
+/** The variables that README's command sets. */
 function variablesIn(text: string): Record<string, string> {
   const [, set = ""] = /`((?:\w+=\S+ )+)npx -y bun@\S+ start`/.exec(text) ?? [];
   return Object.fromEntries(
@@ -163,7 +163,7 @@ function variablesIn(text: string): Record<string, string> {
   );
 }
 
-/** What a camera reads off the screen. */
+/** What a camera reads from the screen. */
 async function scan(page: Page, label: string): Promise<string> {
   const image = page.getByRole("img", { name: label });
   await untilSteady(image);
@@ -183,7 +183,7 @@ async function tap(button: Locator): Promise<void> {
   await button.tap();
 }
 
-/** Asks, and waits on as an agent does: the question, once it is no longer pending. */
+/** Asks and keeps waiting, as an agent does; returns the question once it is no longer pending. */
 async function ask(agent: Client): Promise<unknown> {
   const call = async (name: string, args: Record<string, unknown>) => {
     const result = await agent.callTool({ name, arguments: { ...args, wait_seconds: 50 } });

@@ -42,7 +42,7 @@ webTest("a button that becomes disabled keeps the focus and does nothing", async
     setTimeout(() => route.abort(), 200);
   };
   await page.route("**/trpc/tasks.update", lose, { times: 1 });
-  // An event of the task may replace its row under the key.
+  // An event about the task may replace its row while the key is pressed.
   await until(async () => {
     if (!lost) await act(page, "button", "Finish: One");
     return lost;
@@ -66,7 +66,7 @@ webTest("a button that becomes disabled keeps the focus and does nothing", async
   expect(await focused(page)).toBe("button: Save");
 });
 
-webTest("a question that expires keeps the focus and takes no answer", async () => {
+webTest("a question that expires keeps the focus and accepts no answer", async () => {
   const { person, agent } = await createPair(app.url);
   await ask(agent.send, { prompt: "Yes or no?", expires_in: 100 });
   await ask(agent.send, { prompt: "What?", kind: "text", expires_in: 200 });
@@ -74,7 +74,7 @@ webTest("a question that expires keeps the focus and takes no answer", async () 
   await page.clock.install();
   await page.goto(app.url);
   await untilLive(page);
-  // The page takes the time from the response to its next stream, and would set its clock back.
+  // The page reads the time from the response to its next stream, and would set its clock back.
   await page.route("**/v1/events", () => {});
   let calls = 0;
   page.on("request", (request) => {
@@ -101,7 +101,7 @@ webTest("a question that expires keeps the focus and takes no answer", async () 
   expect(calls).toBe(0);
 });
 
-webTest("loading more of a list moves the focus to its first new item", async () => {
+webTest("loading more of a list moves the focus to the first new item", async () => {
   const { person, agent } = await createPair(app.url);
   for (let i = 0; i < 15; i++) {
     const { id } = await ask(agent.send, { prompt: `No. ${i}` });
@@ -112,7 +112,7 @@ webTest("loading more of a list moves the focus to its first new item", async ()
   await untilFocused(page, /^li: .*No\. 4/);
 });
 
-webTest("a removed item passes the focus to the next one, or to the heading", async () => {
+webTest("a removed item passes the focus to the next item, or to the heading", async () => {
   const { person } = await createPair(app.url);
   for (const model of ["Phone", "Tablet"]) {
     await person.send(`PUT /v1/devices/dev_${crypto.randomUUID()}`, { ...DEVICE, model });

@@ -38,7 +38,7 @@ webTest(
     const words = await ask(agent.send, { prompt: "In words?", kind: "text" });
     const page = await openPage(app.url, { as: person, size: PHONE });
     await card(page, "In words?").waitFor();
-    // It is shown without the server when it was saved before.
+    // It is shown without the server if it was saved before.
     await page.waitForFunction(
       () =>
         new Promise((resolve) => {
@@ -57,7 +57,7 @@ webTest(
     await card(page, "Kept?").getByText("Waiting to be sent").waitFor();
     await card(page, "In words?").getByRole("textbox").fill("First words");
     await press(card(page, "In words?").getByRole("button", { name: "Send" }));
-    // The person can take it back, and gets its text as a draft.
+    // The person can take the answer back, and gets its text as a draft.
     await press(card(page, "In words?").getByRole("button", { name: "Change answer" }));
     const box = card(page, "In words?").getByRole("textbox");
     expect(await box.inputValue()).toBe("First words");
@@ -84,26 +84,29 @@ webTest(
   },
 );
 
-webTest("an answer whose response was lost is sent again under the same key", async () => {
-  const { person, agent } = await createPair(app.url);
-  const { id } = await ask(agent.send, { prompt: "Twice?" });
-  const page = await openPage(app.url, { as: person });
-  expectComplaints(/ERR_FAILED/);
-  const keys: (string | undefined)[] = [];
-  await page.route("**/trpc/questions.answer", async (route) => {
-    keys.push(route.request().headers()["idempotency-key"]);
-    return keys.length === 1 ? route.abort() : route.continue();
-  });
-  await press(card(page, "Twice?").getByRole("button", { name: "No", exact: true }));
-  await card(page, "Twice?").getByText("Waiting to be sent").waitFor();
-  await page.getByText("All caught up").waitFor();
-  expect(keys).toHaveLength(2);
-  expect(keys[0]).toMatch(/./);
-  expect(keys[1]).toBe(keys[0]);
-  expect((await agent.send(`GET /v1/questions/${id}`)).body.answer).toBe("No");
-});
+webTest(
+  "an answer whose response was lost is sent again under the same idempotency key",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    const { id } = await ask(agent.send, { prompt: "Twice?" });
+    const page = await openPage(app.url, { as: person });
+    expectComplaints(/ERR_FAILED/);
+    const keys: (string | undefined)[] = [];
+    await page.route("**/trpc/questions.answer", async (route) => {
+      keys.push(route.request().headers()["idempotency-key"]);
+      return keys.length === 1 ? route.abort() : route.continue();
+    });
+    await press(card(page, "Twice?").getByRole("button", { name: "No", exact: true }));
+    await card(page, "Twice?").getByText("Waiting to be sent").waitFor();
+    await page.getByText("All caught up").waitFor();
+    expect(keys).toHaveLength(2);
+    expect(keys[0]).toMatch(/./);
+    expect(keys[1]).toBe(keys[0]);
+    expect((await agent.send(`GET /v1/questions/${id}`)).body.answer).toBe("No");
+  },
+);
 
-webTest("an answer to a question that ended meanwhile says so until it is dismissed", async () => {
+webTest("an answer to a question that ended meanwhile says so until dismissed", async () => {
   const { person, agent } = await createPair(app.url);
   const cancelled = await ask(agent.send, { prompt: "Cancelled?" });
   const answered = await ask(agent.send, { prompt: "Elsewhere?" });
@@ -134,51 +137,48 @@ webTest("an answer to a question that ended meanwhile says so until it is dismis
   expect((await agent.send(`GET /v1/questions/${answered.id}`)).body.answer).toBe("No");
 });
 
-webTest(
-  "answers that wait are deleted at sign-out, and never sent for another account",
-  async () => {
-    const { person, agent } = await createPair(app.url);
-    const { id } = await ask(agent.send, { prompt: "Mine?" });
-    const page = await openPage(app.url, { as: person });
-    await goOffline(page);
-    await press(card(page, "Mine?").getByRole("button", { name: "Yes" }));
-    await card(page, "Mine?").getByText("Waiting to be sent").waitFor();
-    const kept = (await stored(page))!;
-    await page.getByRole("link", { name: "Account" }).click();
-    await page.getByRole("button", { name: "Sign out", exact: true }).click();
-    const dialog = page.getByRole("alertdialog");
-    await dialog.getByText("1 answer hasn't been sent yet.").waitFor();
-    await dialog.getByRole("button", { name: "Sign out" }).click();
-    await page.getByText("You're signed out").waitFor();
-    expect(await stored(page)).toBeNull();
-    await page.context().setOffline(false);
+webTest("waiting answers are deleted at sign-out and never sent for another account", async () => {
+  const { person, agent } = await createPair(app.url);
+  const { id } = await ask(agent.send, { prompt: "Mine?" });
+  const page = await openPage(app.url, { as: person });
+  await goOffline(page);
+  await press(card(page, "Mine?").getByRole("button", { name: "Yes" }));
+  await card(page, "Mine?").getByText("Waiting to be sent").waitFor();
+  const kept = (await stored(page))!;
+  await page.getByRole("link", { name: "Account" }).click();
+  await page.getByRole("button", { name: "Sign out", exact: true }).click();
+  const dialog = page.getByRole("alertdialog");
+  await dialog.getByText("1 answer hasn't been sent yet.").waitFor();
+  await dialog.getByRole("button", { name: "Sign out" }).click();
+  await page.getByText("You're signed out").waitFor();
+  expect(await stored(page)).toBeNull();
+  await page.context().setOffline(false);
 
-    // What another account left behind is ignored.
-    const other = await createPair(app.url);
-    const sent: string[] = [];
-    page.on("request", (request) => {
-      if (request.url().includes("questions.answer")) sent.push(request.postData()!);
-    });
-    await page.evaluate(
-      ([token, answers]) => {
-        localStorage.setItem("relay.token", token!);
-        localStorage.setItem("relay.answers", answers!);
-      },
-      [other.person.token, kept],
-    );
-    await page.reload();
-    await untilLive(page);
-    const theirs = await ask(other.agent.send, { prompt: "Theirs?" });
-    await press(card(page, "Theirs?").getByRole("button", { name: "Yes" }));
-    await page.getByText("Answer sent").waitFor();
-    expect(sent.map((text) => JSON.parse(text).question_id)).toEqual([theirs.id]);
-    const { body } = await client(app.url, person.token)(`GET /v1/questions/${id}`);
-    expect(body.status).toBe("pending");
-  },
-);
+  // What another account left behind is ignored.
+  const other = await createPair(app.url);
+  const sent: string[] = [];
+  page.on("request", (request) => {
+    if (request.url().includes("questions.answer")) sent.push(request.postData()!);
+  });
+  await page.evaluate(
+    ([token, answers]) => {
+      localStorage.setItem("relay.token", token!);
+      localStorage.setItem("relay.answers", answers!);
+    },
+    [other.person.token, kept],
+  );
+  await page.reload();
+  await untilLive(page);
+  const theirs = await ask(other.agent.send, { prompt: "Theirs?" });
+  await press(card(page, "Theirs?").getByRole("button", { name: "Yes" }));
+  await page.getByText("Answer sent").waitFor();
+  expect(sent.map((text) => JSON.parse(text).question_id)).toEqual([theirs.id]);
+  const { body } = await client(app.url, person.token)(`GET /v1/questions/${id}`);
+  expect(body.status).toBe("pending");
+});
 
 webTest(
-  "an answer that waited as its sign-in was ended is shown, and sent once signed in again",
+  "an answer that was waiting when its sign-in ended is shown, and sent after signing in again",
   async () => {
     expectComplaints(/401|ERR_/);
     const { person, agent } = await createPair(app.url);
@@ -227,7 +227,7 @@ webTest(
 );
 
 webTest(
-  "every tab shows what was not sent as its sign-in was ended, and a sign-in in any sends it",
+  "every tab shows what was not sent when its sign-in ended, and a sign-in in any tab sends it",
   async () => {
     expectComplaints(/401|ERR_/);
     const { person, agent } = await createPair(app.url);
@@ -245,12 +245,12 @@ webTest(
     const { body } = await person.send("GET /v1/sessions");
     const ended = body.sessions.find(({ current }: { current: boolean }) => !current);
     expect((await person.send(`DELETE /v1/sessions/${ended.id}`)).status).toBe(204);
-    // The tab in which the person answered learns of it from the other one alone.
+    // The tab in which the person answered learns of it only from the other tab.
     await page.route("**/*", (route) => route.abort());
     await page.context().setOffline(false);
     for (const tab of [page, other]) await tab.getByText("1 answer wasn't sent:").waitFor();
     await page.unrouteAll();
-    // A tab that knows nothing of it signs in.
+    // A tab that knows nothing of the answer signs in.
     const fresh = await page.context().newPage();
     await fresh.goto(app.url);
     await fresh.getByLabel("Account token").fill((await pair(app.url, person, "Phone")).token);

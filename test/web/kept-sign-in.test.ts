@@ -1,4 +1,4 @@
-/** A sign-in is erased only if the server says that it has ended it (§4.1.7). */
+/** A sign-in is erased only if the server says that it has ended (§4.1.7). */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
@@ -20,7 +20,7 @@ const unknown = (page: Page) =>
 const retry = (page: Page) => page.getByRole("button", { name: "Retry" });
 
 webTest(
-  "a server without its data erases nothing, in no tab, and the page goes on by itself [§4.1.7]",
+  "a server that lost its data erases nothing in any tab, and the page resumes by itself [§4.1.7]",
   async () => {
     expectComplaints(NOISE);
     const { person, agent } = await createPair(app.url);
@@ -38,7 +38,7 @@ webTest(
     for (const tab of [page, other]) await tab.reload();
     for (const tab of [page, other]) await unknown(tab).waitFor();
     for (const tab of [page, other]) expect(await tokenIn(tab)).toBe(person.token);
-    // What was saved is shown, and an answer waits.
+    // Saved data is shown, and an answer waits.
     await press(page.getByRole("button", { name: "Yes" }).first());
     await page.getByText("Waiting to be sent").waitFor();
     expect(await page.evaluate(() => sessionStorage.getItem("relay.draft.probe"))).toBe("1");
@@ -77,7 +77,7 @@ webTest("a sign-in that the server ended is erased, also behind a proxy [§4.1.7
   const phone = await pair(app.url, person, "Phone");
   const proxy = startFrontProxy({ "/": app.url });
   const page = await openPage(proxy.url, { as: phone });
-  // It ends while the page is away.
+  // The sign-in ends while the page is away.
   proxy.lead({ "/": "http://127.0.0.1:9" });
   await page.reload();
   await person.send(`DELETE /v1/sessions/${phone.session.id}`);
@@ -87,7 +87,7 @@ webTest("a sign-in that the server ended is erased, also behind a proxy [§4.1.7
   expect(await page.evaluate(() => localStorage.length + sessionStorage.length)).toBe(0);
 });
 
-webTest("what is shown a frame after a sign-in has ended is not kept again", async () => {
+webTest("what the page shows a frame after its sign-in has ended is not saved again", async () => {
   expectComplaints(NOISE);
   const { person } = await createPair(app.url);
   const phone = await pair(app.url, person, "Phone");
@@ -95,7 +95,7 @@ webTest("what is shown a frame after a sign-in has ended is not kept again", asy
   await until(async () => (await keptIn(page, "about")).length > 0);
   await page.goto("about:blank");
   await person.send(`DELETE /v1/sessions/${phone.session.id}`);
-  // The first frame is late, as on a busy machine: the page has read what it saved by then.
+  // The first frame is late, as on a busy machine: by then the page has read what it saved.
   await page.addInitScript(() => {
     const waiting: FrameRequestCallback[] = [];
     window.requestAnimationFrame = (callback) => waiting.push(callback);
@@ -112,7 +112,7 @@ webTest("what is shown a frame after a sign-in has ended is not kept again", asy
 });
 
 webTest(
-  "a token that a server of an earlier version refuses without a word is kept, and can be given up",
+  "a token that an older server rejects without a message is kept, and can be given up",
   async () => {
     expectComplaints(NOISE);
     const person = await createPerson(app.url);
@@ -121,7 +121,7 @@ webTest(
     await page.evaluate((token) => localStorage.setItem("relay.token", token), person.token);
     await page.reload();
     await unknown(page).waitFor();
-    // Asked for again and again, with growing pauses.
+    // The page asks again and again, with growing pauses.
     await page.waitForResponse("**/v1/events");
     await page.getByRole("button", { name: "Sign out here" }).click();
     const dialog = page.getByRole("alertdialog");
@@ -137,7 +137,7 @@ webTest(
 );
 
 webTest(
-  "while a replacement of the token is unconfirmed, both tokens outlast a server without its data [§4.1.7]",
+  "while a token replacement is unconfirmed, both tokens survive a server that lost its data [§4.1.7]",
   async () => {
     expectComplaints(NOISE);
     const person = await createPerson(app.url);

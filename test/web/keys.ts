@@ -11,7 +11,7 @@ export async function act(page: Page, role: "button" | "link", name: string): Pr
 
 /**
  * Focuses a button of the open dialog and presses Enter. A dialog takes the focus a moment after it
- * opens, so that another element could get the key: this waits for it.
+ * opens, and until then another element could get the key press, so this waits for it.
  */
 export async function actInDialog(page: Page, button: string): Promise<void> {
   const dialog = page.locator("[role$=dialog]:focus-within");

@@ -9,10 +9,10 @@ import { browserTests, expectComplaints, keptIn, openProfile, untilLive } from "
 const webTest = browserTests();
 const app = await startTestApp();
 
-webTest("a rate-limited load continues where it was, on the same stream", async () => {
+webTest("a rate-limited load continues where it stopped, on the same stream", async () => {
   expectComplaints(/429/);
   const { person, agent } = await createPair(app.url);
-  // Three pages, because of their size.
+  // Three list pages, because of their size.
   const description = "\u0001".repeat(10_000);
   for (let i = 0; i < 40; i++) await createTask(agent.send, { title: `Task ${i}`, description });
   const context = await openProfile(app.url, { as: person });
@@ -43,7 +43,7 @@ webTest("a rate-limited load continues where it was, on the same stream", async 
   await page.goto(app.url);
   await untilLive(page);
   expect(streams).toBe(1);
-  // Each page of the list was refused once and repeated once.
+  // Each list page was refused once and requested again once.
   expect(asked.length).toBe(2 * new Set(asked).size);
   expect(new Set(asked).size).toBeGreaterThanOrEqual(4);
   await until(async () => (await keptIn(page, "tasks")).length === 40);

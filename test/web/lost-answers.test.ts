@@ -1,4 +1,4 @@
-/** The server carries out a request, and the response is lost. */
+/** The server carries out a request and the response is lost. */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
@@ -26,7 +26,7 @@ async function loseNext(page: Page, procedure: string): Promise<void> {
 
 const again = /Try again; it won't be sent twice/;
 
-webTest("a task and a message that are sent again exist once", async () => {
+webTest("a task and a message that are sent again exist only once", async () => {
   const { person, agent } = await createPair(app.url);
   const page = await openPage(app.url, { as: person, at: "#/tasks/new" });
   await loseNext(page, "tasks.create");
@@ -59,7 +59,7 @@ webTest("a task and a message that are sent again exist once", async () => {
 });
 
 webTest(
-  "a task is created once through retries and a reload; a change makes it a new one",
+  "a task is created once despite retries and a reload; an edit makes it a new task",
   async () => {
     const { person, agent } = await createPair(app.url);
     const page = await openPage(app.url, { as: person, at: "#/tasks/new" });
@@ -137,7 +137,7 @@ webTest("an answer counts as given even if the response was lost", async () => {
   expect((await agent.send(`GET /v1/questions/${id}`)).body.answer).toBe("Yes");
 });
 
-webTest("a replaced token is known even if the response was lost", async () => {
+webTest("the page learns a replaced token even if the response was lost", async () => {
   const person = await createPerson(app.url);
   const context = await openProfile(app.url, { as: person });
   const page = await context.newPage();
@@ -159,12 +159,12 @@ webTest("a replaced token is known even if the response was lost", async () => {
   expect(await page.evaluate(() => localStorage.getItem("relay.next-token"))).toBeNull();
 });
 
-/** The token of an account that was asked for without a response. */
+/** The token of a requested account whose response was lost. */
 const newTokenIn = (page: Page) => page.evaluate(() => localStorage.getItem("relay.new-token"));
 const createButton = (page: Page) => page.getByRole("button", { name: "Create account" });
 const lost = (page: Page) => page.getByRole("alert").getByText("Couldn't reach the server. Try");
 
-/** The new account that the page shows the token of. */
+/** The new account whose token the page shows. */
 async function createdIn(page: Page) {
   await page.getByRole("heading", { name: "Your account is ready" }).waitFor();
   const token = (await page.locator("code").textContent())!;
@@ -175,21 +175,24 @@ async function createdIn(page: Page) {
   return { token, account: (await send("GET /v1/account")).body };
 }
 
-webTest("an account is created once though responses are lost, also across a reload", async () => {
-  for (const way of ["try again", "reload"]) {
-    const page = await openPage(app.url);
-    const made = page.waitForEvent("requestfailed");
-    await loseNext(page, "accounts.create");
-    await createButton(page).click();
-    await lost(page).waitFor();
-    const sent = (await made).postDataJSON();
-    expect(await newTokenIn(page)).toBe(sent.token);
-    const { body } = await client(app.url, sent.token)("GET /v1/account");
-    if (way === "reload") await page.reload();
-    else await createButton(page).click();
-    expect(await createdIn(page)).toEqual({ token: sent.token, account: body });
-  }
-});
+webTest(
+  "an account is created once although responses are lost, even across a reload",
+  async () => {
+    for (const way of ["try again", "reload"]) {
+      const page = await openPage(app.url);
+      const made = page.waitForEvent("requestfailed");
+      await loseNext(page, "accounts.create");
+      await createButton(page).click();
+      await lost(page).waitFor();
+      const sent = (await made).postDataJSON();
+      expect(await newTokenIn(page)).toBe(sent.token);
+      const { body } = await client(app.url, sent.token)("GET /v1/account");
+      if (way === "reload") await page.reload();
+      else await createButton(page).click();
+      expect(await createdIn(page)).toEqual({ token: sent.token, account: body });
+    }
+  },
+);
 
 webTest("an account that is created only after a reload is not lost either", async () => {
   expectComplaints(/Failed to load resource|ERR_FAILED|401/);
@@ -202,7 +205,7 @@ webTest("an account that is created only after a reload is not lost either", asy
   );
   await createButton(page).click();
   await until(async () => held.length === 1);
-  // The first look for the account comes too early.
+  // The first lookup of the account comes too early.
   const looked = page.waitForResponse("**/trpc/accounts.get**");
   await page.reload();
   expect((await looked).status()).toBe(401);
@@ -211,7 +214,7 @@ webTest("an account that is created only after a reload is not lost either", asy
   expect(await createdIn(page)).toEqual(body.result.data);
 });
 
-webTest("a kept token whose account was deleted since gives way to another one", async () => {
+webTest("a kept token whose account has been deleted gives way to another one", async () => {
   expectComplaints(/Failed to load resource|401|422/);
   const gone = await createPerson(app.url);
   await gone.send("DELETE /v1/account");

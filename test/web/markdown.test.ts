@@ -1,11 +1,11 @@
-/** Markdown of agents: what becomes of it, in whole and in one line (no browser needed). */
+/** Agents' Markdown: how it is formatted, as blocks and in one line (no browser needed). */
 
 import { expect, test } from "bun:test";
 import { blocksOf, isPlain, toLine } from "../../src/web/ui/markdown-blocks.ts";
 
 type Block = NonNullable<ReturnType<typeof blocksOf>>[number];
 
-/** The blocks of a text: those that are formatted as the types of their tokens, others as written. */
+/** The blocks of a text: formatted blocks as the types of their tokens, others as written. */
 const shownOf = (text: string): (string | string[])[] =>
   blocksOf(text)?.map(({ source, tokens }) => (tokens ? typesOf({ tokens }) : source)) ?? [];
 
@@ -15,7 +15,7 @@ const typesOf = ({ tokens }: Pick<Block, "tokens">): string[] =>
     .filter(({ nesting, type }) => nesting >= 0 && type !== "inline" && type !== "text")
     .map(({ type }) => type.replace("_open", ""));
 
-/** Texts that agents write without meaning Markdown: nothing of them is a mark. */
+/** Texts that agents write without meaning Markdown: nothing in them is a mark. */
 const LITERAL = [
   "2*3*4 files, 5*(a+b)*3",
   "rm $HOME/*/bin/*",
@@ -27,7 +27,7 @@ const LITERAL = [
   "&lt;T&gt; and \\*not emphasis\\*",
 ];
 
-test("operators, globs and paths stay as they were written", () => {
+test("operators, globs and paths stay as written", () => {
   for (const text of LITERAL) {
     const breaks = text
       .split("\n")
@@ -38,7 +38,7 @@ test("operators, globs and paths stay as they were written", () => {
   }
 });
 
-test("a list whose numbers the page cannot show is shown as it was written", () => {
+test("a list whose numbers the page cannot show is shown as written", () => {
   for (const text of ["20260101. deploy\n\n1. one", "007. Bond"]) {
     expect([text, shownOf(text)]).toEqual([text, [text]]);
   }
@@ -60,7 +60,7 @@ const ALTERED = [
   "See [the plan](https://docs.example.com/plan)",
 ];
 
-test("a text that looks otherwise than it was written is known as such", () => {
+test("a text that looks different from how it was written is recognized as such", () => {
   const isWritten = (text: string) => blocksOf(text)!.every(isPlain);
   for (const text of ALTERED) expect([text, isWritten(text)]).toEqual([text, false]);
   const same = ["One.\nTwo\n\nThree", "See https://a.example/b", "|a|\n|-|\n|b|lost|", ...LITERAL];
@@ -97,7 +97,7 @@ test("a block that would lose something is shown as written, and the others are 
   ]);
 });
 
-test("one line keeps what the marks of lists and quotes may mean", () => {
+test("the one-line form keeps marks of lists and quotes that may have a meaning", () => {
   expect(toLine("## Set\n\n- 5 degrees\n- **now**\n\n1986. A year")).toBe(
     "Set - 5 degrees - now 1986. A year",
   );

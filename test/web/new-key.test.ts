@@ -1,4 +1,4 @@
-/** The key of a new agent: shown until the person confirms it, and kept nowhere after that. */
+/** A new agent's key is shown until the person confirms it, and kept nowhere afterwards. */
 
 import { expect } from "bun:test";
 import type { BrowserContext, Page } from "playwright-core";
@@ -12,7 +12,7 @@ const app = await startTestApp();
 
 const shown = (page: Page) => page.getByRole("heading", { name: "Copy the key now" });
 
-/** Creates an agent in the page; gives its key. */
+/** Creates an agent in the page, and returns its key. */
 async function createInPage(page: Page): Promise<string> {
   await page.goto(`${app.url}/#/agents/new`);
   await page.getByLabel("Name").fill("Laptop");
@@ -27,7 +27,7 @@ async function createInPage(page: Page): Promise<string> {
 const stored = (page: Page) =>
   page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]));
 
-/** A tab with the session storage of another one, as the browser's own command makes it. */
+/** A tab with the session storage of another one, like the browser's own Duplicate command. */
 async function duplicate(context: BrowserContext, tab: Page): Promise<Page> {
   const kept = await tab.evaluate(() => ({ ...sessionStorage }));
   const copy = await context.newPage();
@@ -53,7 +53,7 @@ webTest("a new key survives a reload until the person chooses Done", async () =>
   await page.goBack();
   await page.getByText(secret, { exact: true }).waitFor();
   expect((await client(app.url, secret)("GET /v1/tasks")).status).toBe(200);
-  // Neither half of what is stored has it.
+  // Neither half of what is stored contains the key.
   expect(await stored(page)).not.toContain(secret.slice(4));
   expect(page.url()).not.toContain("mck_");
   await page.getByRole("link", { name: "Done" }).click();
@@ -65,73 +65,79 @@ webTest("a new key survives a reload until the person chooses Done", async () =>
   expect(await page.getByText("is shown only once").count()).toBe(0);
 });
 
-webTest("Done ends the key in every tab, and in a copy of the tab that opens later", async () => {
-  const person = await createPerson(app.url);
-  const context = await openProfile(app.url, { as: person });
-  const page = await context.newPage();
-  const secret = await createInPage(page);
-  const [now, later] = [await duplicate(context, page), await duplicate(context, page)];
-  await now.goto(page.url());
-  await now.getByText(secret, { exact: true }).waitFor();
-  // A new tab of its own has nothing to show.
-  const other = await context.newPage();
-  await other.goto(page.url());
-  await untilLive(other);
-  await other.getByLabel("Sign-in").selectOption("The agent's key");
-  await other.getByText("Put the key you saved in place of").waitFor();
-  await page.getByRole("link", { name: "Done" }).click();
-  await shown(now).waitFor({ state: "detached" });
-  await later.goto(`${app.url}/#/agents`);
-  await untilLive(later);
-  expect(await later.getByText("is shown only once").count()).toBe(0);
-  expect(await stored(later)).not.toContain("relay.new-key");
-});
+webTest(
+  "Done removes the key from every tab, and from a copy of the tab that opens later",
+  async () => {
+    const person = await createPerson(app.url);
+    const context = await openProfile(app.url, { as: person });
+    const page = await context.newPage();
+    const secret = await createInPage(page);
+    const [now, later] = [await duplicate(context, page), await duplicate(context, page)];
+    await now.goto(page.url());
+    await now.getByText(secret, { exact: true }).waitFor();
+    // A new tab of its own has nothing to show.
+    const other = await context.newPage();
+    await other.goto(page.url());
+    await untilLive(other);
+    await other.getByLabel("Sign-in").selectOption("The agent's key");
+    await other.getByText("Put the key you saved in place of").waitFor();
+    await page.getByRole("link", { name: "Done" }).click();
+    await shown(now).waitFor({ state: "detached" });
+    await later.goto(`${app.url}/#/agents`);
+    await untilLive(later);
+    expect(await later.getByText("is shown only once").count()).toBe(0);
+    expect(await stored(later)).not.toContain("relay.new-key");
+  },
+);
 
-webTest("a key ends with a sign-out, the deletion of its agent, and after a day", async () => {
-  const person = await createPerson(app.url);
-  const context = await openProfile(app.url, { as: person });
-  const page = await context.newPage();
-  await createInPage(page);
-  // A day later.
-  await page.goto(`${app.url}/health`);
-  await page.evaluate(() => {
-    for (const [name, value] of Object.entries(localStorage)) {
-      if (!name.startsWith("relay.new-key.")) continue;
-      const part = JSON.parse(value);
-      localStorage.setItem(name, JSON.stringify({ ...part, until: part.until - 86_400 }));
-    }
-  });
-  await page.goto(`${app.url}/#/agents`);
-  await untilLive(page);
-  expect(await page.getByText("is shown only once").count()).toBe(0);
-  expect(await stored(page)).not.toContain("relay.new-key");
+webTest(
+  "a shown key is forgotten at sign-out, when its agent is deleted, and after a day",
+  async () => {
+    const person = await createPerson(app.url);
+    const context = await openProfile(app.url, { as: person });
+    const page = await context.newPage();
+    await createInPage(page);
+    // A day later.
+    await page.goto(`${app.url}/health`);
+    await page.evaluate(() => {
+      for (const [name, value] of Object.entries(localStorage)) {
+        if (!name.startsWith("relay.new-key.")) continue;
+        const part = JSON.parse(value);
+        localStorage.setItem(name, JSON.stringify({ ...part, until: part.until - 86_400 }));
+      }
+    });
+    await page.goto(`${app.url}/#/agents`);
+    await untilLive(page);
+    expect(await page.getByText("is shown only once").count()).toBe(0);
+    expect(await stored(page)).not.toContain("relay.new-key");
 
-  // Its agent is deleted while the page is closed.
-  await createInPage(page);
-  const [, id] = /agents\/(key_\w+)/.exec(page.url())!;
-  await page.goto(`${app.url}/health`);
-  await person.send(`DELETE /v1/keys/${id}`);
-  await page.goto(`${app.url}/#/agents`);
-  await untilLive(page);
-  await until(async () => !(await stored(page)).includes("relay.new-key"));
+    // Its agent is deleted while the page is closed.
+    await createInPage(page);
+    const [, id] = /agents\/(key_\w+)/.exec(page.url())!;
+    await page.goto(`${app.url}/health`);
+    await person.send(`DELETE /v1/keys/${id}`);
+    await page.goto(`${app.url}/#/agents`);
+    await untilLive(page);
+    await until(async () => !(await stored(page)).includes("relay.new-key"));
 
-  await createInPage(page);
-  const copy = await duplicate(context, page);
-  await go(page, "account");
-  await page.getByRole("button", { name: "Sign out" }).click();
-  await page.getByText("You need your token").getByText("the new agent's key").waitFor();
-  await page.getByRole("alertdialog").getByRole("button", { name: "Sign out" }).click();
-  await page.getByRole("button", { name: "Create account" }).waitFor();
-  expect(await stored(page)).toBe("[{},{}]");
-  // The same person again, in a copy of the tab.
-  await copy.goto(app.url);
-  await copy.getByLabel("Account token").fill(person.token);
-  await copy.keyboard.press("Enter");
-  await untilLive(copy);
-  expect(await copy.getByText("is shown only once").count()).toBe(0);
-});
+    await createInPage(page);
+    const copy = await duplicate(context, page);
+    await go(page, "account");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByText("You need your token").getByText("the new agent's key").waitFor();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "Create account" }).waitFor();
+    expect(await stored(page)).toBe("[{},{}]");
+    // The same person again, in a copy of the tab.
+    await copy.goto(app.url);
+    await copy.getByLabel("Account token").fill(person.token);
+    await copy.keyboard.press("Enter");
+    await untilLive(copy);
+    expect(await copy.getByText("is shown only once").count()).toBe(0);
+  },
+);
 
-webTest("the browser asks before a reload that would lose a key under way", async () => {
+webTest("the browser asks before a reload that would lose a key being created", async () => {
   const person = await createPerson(app.url);
   const page = await openPage(app.url, { as: person, at: "#/agents/new" });
   const held = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-/** The page without its server: it shows saved data, says so, and catches up. */
+/** The page without its server shows saved data, says so, and catches up. */
 
 import { expect } from "bun:test";
 import { join } from "node:path";
@@ -70,7 +70,7 @@ webTest(
     await page.getByText("After").waitFor();
     expect(await page.getByText(banner).count()).toBe(0);
 
-    // Reconnects by itself, and drops what was deleted meanwhile.
+    // The page reconnects by itself, and drops what was deleted meanwhile.
     relay.kill("SIGKILL");
     await relay.exited;
     await page.getByText(banner).waitFor();
@@ -81,7 +81,7 @@ webTest(
     await page.getByText("Before").waitFor();
     await agent.send("POST /v1/tasks", { title: "Live again", status: "in_progress" });
     await page.getByText("Live again").waitFor();
-    // The token is in no log line and no address.
+    // No log line or address contains the token.
     expect(relay.log()).not.toContain(person.token);
     expect(page.url()).not.toContain("mca_");
   },
@@ -96,7 +96,7 @@ webTest("changes during a load are not lost, and deleted resources do not come b
   const deleted = await createAgent(app.url, person, "Doomed");
   await createTask(deleted.send, { title: "Its task" });
   const page = await openHeldBack(app.url, person);
-  // The lists have been read at the server and are on their way.
+  // The server has read the lists, and they are on their way.
   const { release } = page;
   await agent.send(`DELETE /v1/tasks/${made[0]}`);
   await agent.send(`PATCH /v1/tasks/${made[1]}`, { title: "Changed", status: "in_progress" });
@@ -113,7 +113,7 @@ webTest("changes during a load are not lost, and deleted resources do not come b
   }
 });
 
-/** A page whose lists of tasks are held back until they are released. */
+/** A page whose task lists are held back until released. */
 async function openHeldBack(url: string, person: Person) {
   const tab = await openPage(url);
   let release = () => {};

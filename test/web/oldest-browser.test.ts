@@ -1,4 +1,4 @@
-/** The pages in a browser that lacks all that the oldest supported one, Safari 16.4, does not have. */
+/** The pages in a browser without anything that the oldest supported browser, Safari 16.4, lacks. */
 
 import { expect } from "bun:test";
 import type { BrowserContext, Page } from "playwright-core";
@@ -18,7 +18,7 @@ const app = await startTestApp({ env: { ADMIN_TOKEN } });
 
 const REMOVE = `(${removeMissing})(${JSON.stringify(MISSING)});`;
 
-/** A profile whose pages and service worker run without what is missing. */
+/** A profile whose pages and service worker run without the missing features. */
 async function openOldProfile(...given: Parameters<typeof openProfile>): Promise<BrowserContext> {
   const context = await openProfile(...given);
   await context.addInitScript({ content: REMOVE });
@@ -51,9 +51,9 @@ webTest("the stand-in for the oldest browser lacks what Safari 16.4 lacks", asyn
 });
 
 webTest(
-  "a person creates an account, answers, and opens every view",
+  "in the oldest browser a person creates an account, answers, and opens every view",
   async () => {
-    // Of a question that does not exist.
+    // The address of a question that does not exist.
     expectComplaints(/Failed to load resource/);
     const page = await (await openOldProfile(app.url)).newPage();
     await page.goto(app.url);
@@ -84,7 +84,7 @@ webTest(
   120_000,
 );
 
-webTest("text with links, lists and code is formatted", async () => {
+webTest("the oldest browser formats text with links, lists and code", async () => {
   const { person, agent } = await createPair(app.url);
   await ask(agent.send, {
     prompt: "See [the log](https://ci.example.com/7):\n\n- **one**\n- `two`",
@@ -97,8 +97,8 @@ webTest("text with links, lists and code is formatted", async () => {
   await expectNoFault(page);
 });
 
-webTest("the service worker shows a push", async () => {
-  // The ticket of this push is none.
+webTest("the oldest browser's service worker shows a push", async () => {
+  // The ticket of this push is invalid.
   expectComplaints(/Failed to load resource/);
   const { person, agent } = await createPair(app.url);
   const { id } = await ask(agent.send, { prompt: "Publish?" });
@@ -119,7 +119,7 @@ webTest("the service worker shows a push", async () => {
   await until(async () => (await shownIn(page)).some(({ tag }) => tag === id));
 });
 
-webTest("the admin page shows its charts, and /docs its routes", async () => {
+webTest("in the oldest browser the admin page shows its charts, and /docs its routes", async () => {
   expectComplaints(/Failed to load resource/);
   const context = await openOldProfile(app.url, { serviceWorkers: "block" });
   const page = await context.newPage();

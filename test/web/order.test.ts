@@ -15,7 +15,7 @@ const fields = fc.record({
 /** A task that is created, changed or deleted. */
 const step = fc.record({ id: fc.integer({ min: 0, max: 8 }), task: fc.option(fields) });
 
-test("after any sequence of changes each list is sorted and complete", () => {
+test("after any sequence of changes each task list is sorted and complete", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const order = createTaskOrder();

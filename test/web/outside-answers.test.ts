@@ -1,4 +1,4 @@
-/** Answers that are not tRPC's: of the server before a procedure is called, and of proxies. */
+/** Responses that do not come from tRPC: from the server before a procedure is called, and from proxies. */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
@@ -23,7 +23,7 @@ const ANSWER = "/trpc/questions.answer";
 
 const yes = (page: Page) => page.getByRole("button", { name: "Yes", exact: true });
 
-/** What a proxy, or the server itself, may answer, and what the page then says. */
+/** What a proxy, or the server itself, may respond with, and what the page then says. */
 const REFUSALS: readonly (readonly [
   name: string,
   (headers: Headers) => Response | undefined,
@@ -46,7 +46,7 @@ const REFUSALS: readonly (readonly [
   ],
 ];
 
-webTest("an answer that is refused on the way says by whom and why, and is sent once", async () => {
+webTest("an answer that a proxy refuses says by whom and why, and is sent once", async () => {
   expectComplaints(NOISE);
   const { person, agent } = await createPair(app.url);
   const proxy = startFrontProxy({ "/": app.url });
@@ -73,7 +73,7 @@ webTest("an answer that is refused on the way says by whom and why, and is sent 
 });
 
 webTest(
-  "an answer that waited and is then refused says why, and the person may send it again",
+  "a waiting answer that is then refused says why, and the person may send it again",
   async () => {
     expectComplaints(NOISE);
     const { person, agent } = await createPair(app.url);
@@ -85,7 +85,7 @@ webTest(
     await press(yes(page));
     await page.getByText("Waiting to be sent").waitFor();
     let sent = 0;
-    // It refuses whatever has to do with the question.
+    // The proxy refuses every request about the question.
     proxy.use((request) => {
       if (!/trpc\/questions\.(answer|get)\b/.test(request.url)) return undefined;
       if (request.url.includes(ANSWER)) sent++;
@@ -102,27 +102,30 @@ webTest(
   },
 );
 
-webTest("the page says who refuses its connection, and is live by itself afterwards", async () => {
-  expectComplaints(NOISE);
-  const { person } = await createPair(app.url);
-  const proxy = startFrontProxy({ "/": app.url });
-  const page = await openPage(proxy.url, { as: person });
-  const status = page.getByRole("status");
-  for (const [path, answer, message] of [
-    ["/v1/events", html("Forbidden", 403), /Offline\..*refused this \(HTTP 403\)/],
-    ["/v1/events", html("Log in", 200), /Offline\..*sign in to it \(HTTP 200\)/],
-    ["/trpc/tasks.list", html("Log in", 401), /Offline\..*sign in to it \(HTTP 401\)/],
-    ["/v1/events", html("Log in", 511), /Offline\..*sign in to it \(HTTP 511\)/],
-    ["/v1/events", html("Bad gateway", 502), /Offline\. (Last updated|Can't reach)/],
-  ] as const) {
-    proxy.use((request) => (request.url.includes(path) ? answer.clone() : undefined));
-    await page.reload();
-    await status.getByText(message).waitFor();
-    expect(await page.locator("[data-link=live]").count()).toBe(0);
-    proxy.use();
-    await untilLive(page);
-  }
-});
+webTest(
+  "the page says who refuses its connection, and reconnects by itself afterwards",
+  async () => {
+    expectComplaints(NOISE);
+    const { person } = await createPair(app.url);
+    const proxy = startFrontProxy({ "/": app.url });
+    const page = await openPage(proxy.url, { as: person });
+    const status = page.getByRole("status");
+    for (const [path, answer, message] of [
+      ["/v1/events", html("Forbidden", 403), /Offline\..*refused this \(HTTP 403\)/],
+      ["/v1/events", html("Log in", 200), /Offline\..*sign in to it \(HTTP 200\)/],
+      ["/trpc/tasks.list", html("Log in", 401), /Offline\..*sign in to it \(HTTP 401\)/],
+      ["/v1/events", html("Log in", 511), /Offline\..*sign in to it \(HTTP 511\)/],
+      ["/v1/events", html("Bad gateway", 502), /Offline\. (Last updated|Can't reach)/],
+    ] as const) {
+      proxy.use((request) => (request.url.includes(path) ? answer.clone() : undefined));
+      await page.reload();
+      await status.getByText(message).waitFor();
+      expect(await page.locator("[data-link=live]").count()).toBe(0);
+      proxy.use();
+      await untilLive(page);
+    }
+  },
+);
 
 webTest(
   "behind a proxy that cannot reach the server, the page opens from what it saved",
@@ -145,7 +148,7 @@ webTest(
       await page.getByText(/^Offline\./).waitFor();
       await page.getByText("Saved?").waitFor();
     }
-    // What the server or the proxy says otherwise is shown.
+    // Other messages of the server or the proxy are shown.
     proxy.use(() => html("Log in", 401));
     await page.reload();
     await page.getByRole("heading", { name: "Log in" }).waitFor();

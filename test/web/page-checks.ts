@@ -16,15 +16,15 @@ interface AxeResult {
 }
 
 /**
- * Violations found by axe: of every rule in the light scheme, and of contrast in the dark one, as the
- * schemes differ in colours only. With `part`, a selector, in that part of the page. The page's policy
- * does not apply to scripts of the driver.
+ * Violations found by axe: every rule in the light scheme, and only contrast in the dark one, since the
+ * schemes differ only in colours. `part` is a selector that limits the check. The page's policy does
+ * not apply to scripts of the driver.
  */
 export async function violations(page: Page, part = "html"): Promise<string[]> {
   // Still loaded after navigation within the page.
   if (!(await page.evaluate("'axe' in window"))) {
     await page.evaluate(`${AXE};0`);
-    // Else every element would begin a transition when the scheme changes.
+    // Otherwise every element would begin a transition when the scheme changes.
     await page.evaluate(() => {
       const sheet = new CSSStyleSheet();
       sheet.replaceSync("*, ::before, ::after { transition: none !important }");
@@ -33,7 +33,7 @@ export async function violations(page: Page, part = "html"): Promise<string[]> {
   }
   const found = await runAxe(page, part, { resultTypes: ["violations"] });
   await page.emulateMedia({ colorScheme: "dark" });
-  // A script may follow the scheme too: in the frame after.
+  // A script may follow the scheme too, in the next frame.
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
   const dark = await runAxe(page, part, {
     resultTypes: ["violations"],
@@ -45,7 +45,7 @@ export async function violations(page: Page, part = "html"): Promise<string[]> {
 
 async function runAxe(page: Page, part: string, options: object): Promise<string[]> {
   const input = `${JSON.stringify(part)}, ${JSON.stringify(options)}`;
-  // What passed is long, and stays in the page.
+  // The list of passed checks is long, and stays in the page.
   const found = `axe.run(${input}).then(({ violations }) => ({ violations }))`;
   const { violations } = (await page.evaluate(found)) as AxeResult;
   return violations.flatMap(({ id, nodes }) =>
@@ -61,7 +61,7 @@ export async function untilSettled(page: Page): Promise<void> {
 
 /** Waits for animations to finish. */
 async function untilStill(page: Page): Promise<void> {
-  // One that is cancelled, as its element left, rejects; another may have begun meanwhile.
+  // An animation cancelled because its element left rejects; another may have begun meanwhile.
   await until(() =>
     page.evaluate(async () => {
       const running = document.getAnimations();

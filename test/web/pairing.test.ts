@@ -20,7 +20,7 @@ import { expectNoOverflow, violations } from "./page-checks.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
-/** As another device of the network names it, over plain http. */
+/** The page's address as another device on the network uses it, over plain http. */
 const lan = app.url.replace("127.0.0.1", LAN_NAME);
 
 const OF_PLAIN_HTTP = /Cross-Origin-Opener-Policy/;
@@ -29,10 +29,10 @@ const sessionsOf = async ({ send }: Pick<Person, "send">) =>
   (await send("GET /v1/sessions")).body.sessions;
 const tokenIn = (page: Page) => page.evaluate(() => localStorage.getItem("relay.token"));
 
-/** What stands behind the address of the page. */
+/** What serves the page's address at the moment. */
 const atOf = (url: string) => url.slice(lan.length + 1);
 
-/** A pairing code of the account, with a link of the network. */
+/** A pairing code of the account, with a link for the network. */
 async function newCode({ token }: Pick<Person, "token">) {
   const response = await fetch(`${app.url}/v1/pairings`, {
     method: "POST",
@@ -46,62 +46,65 @@ async function newCode({ token }: Pick<Person, "token">) {
   return (await response.json()) as { code: string; url: string };
 }
 
-webTest("a phone joins over plain http by the link of the QR code, once told to", async () => {
-  expectComplaints(OF_PLAIN_HTTP);
-  const person = await createPerson(app.url);
-  const desk = await openPage(lan, { as: person, at: "#/account" });
-  const made = desk.waitForResponse("**/trpc/pairings.create");
-  await desk.getByRole("button", { name: "Add a device" }).click();
-  const { url, code } = (await (await made).json()).result.data;
-  expect(url).toStartWith(`${lan}/#/pair/`);
-  const image = desk.getByRole("img", { name: "QR code" });
-  expect(await image.locator("path").getAttribute("d")).toBe(qrCode(url).path);
-  await desk.getByText(code).waitFor();
-  await desk.getByText(/Expires in (5:00|4:\d\d)/).waitFor();
+webTest(
+  "a phone joins over plain http by the QR code's link, once the person confirms",
+  async () => {
+    expectComplaints(OF_PLAIN_HTTP);
+    const person = await createPerson(app.url);
+    const desk = await openPage(lan, { as: person, at: "#/account" });
+    const made = desk.waitForResponse("**/trpc/pairings.create");
+    await desk.getByRole("button", { name: "Add a device" }).click();
+    const { url, code } = (await (await made).json()).result.data;
+    expect(url).toStartWith(`${lan}/#/pair/`);
+    const image = desk.getByRole("img", { name: "QR code" });
+    expect(await image.locator("path").getAttribute("d")).toBe(qrCode(url).path);
+    await desk.getByText(code).waitFor();
+    await desk.getByText(/Expires in (5:00|4:\d\d)/).waitFor();
 
-  const phone = await openPage(lan, { at: atOf(url), size: PHONE, touch: true });
-  await phone.getByRole("heading", { name: "Add this browser?" }).waitFor();
-  await phone.getByText(new URL(lan).host).waitFor();
-  expect(phone.url()).toBe(`${lan}/#/`);
-  // It names the account, which the person finds under Account on the other device.
-  await phone.getByText(person.account.id).waitFor();
-  await phone.getByText("Unnamed device").waitFor();
-  await desk.getByText(person.account.id).waitFor();
-  expect(await violations(phone)).toEqual([]);
-  await phone.reload();
-  await phone.getByText(person.account.id).waitFor();
-  expect(await sessionsOf(person)).toHaveLength(1);
-  expect(await phone.evaluate(() => isSecureContext || localStorage.length > 0)).toBe(false);
-  await expectNoOverflow(phone);
-  await phone.getByRole("button", { name: "Add this browser" }).click();
-  await untilLive(phone);
+    const phone = await openPage(lan, { at: atOf(url), size: PHONE, touch: true });
+    await phone.getByRole("heading", { name: "Add this browser?" }).waitFor();
+    await phone.getByText(new URL(lan).host).waitFor();
+    expect(phone.url()).toBe(`${lan}/#/`);
+    // The phone names the account, which the person finds under Account on the other device.
+    await phone.getByText(person.account.id).waitFor();
+    await phone.getByText("Unnamed device").waitFor();
+    await desk.getByText(person.account.id).waitFor();
+    expect(await violations(phone)).toEqual([]);
+    await phone.reload();
+    await phone.getByText(person.account.id).waitFor();
+    expect(await sessionsOf(person)).toHaveLength(1);
+    expect(await phone.evaluate(() => isSecureContext || localStorage.length > 0)).toBe(false);
+    await expectNoOverflow(phone);
+    await phone.getByRole("button", { name: "Add this browser" }).click();
+    await untilLive(phone);
 
-  await desk.getByText("Chrome on Linux signed in").waitFor();
-  // A later one did not use this code.
-  const other = await pair(app.url, person, "Somebody else");
-  await desk.getByText("Somebody else signed in to your account").waitFor();
-  await person.send(`DELETE /v1/sessions/${other.session.id}`);
-  await desk.getByText("Somebody else signed in").waitFor({ state: "detached" });
-  expect(await sessionsOf(person)).toMatchObject([
-    { label: "Chrome on Linux", made_by: "pairing" },
-    { made_by: "account" },
-  ]);
-  expect(await tokenIn(phone)).not.toBe(person.token);
-  await desk.getByRole("button", { name: "Done" }).click();
-  const row = desk.locator("li", { hasText: "Chrome on Linux" });
-  await row.getByText("Added with a code").waitFor();
-  expect(await row.getByText("Never used").count()).toBe(0);
-  // The dialog has told the person of it.
-  expect(await desk.getByText("signed in to your account").count()).toBe(0);
-  // Neither the code nor a token is in any address or log line.
-  for (const line of app.lines) {
-    for (const secret of [code, url.split("/").at(-1), await tokenIn(phone)]) {
-      expect(line).not.toContain(secret);
+    await desk.getByText("Chrome on Linux signed in").waitFor();
+    // A later sign-in did not use this code.
+    const other = await pair(app.url, person, "Somebody else");
+    await desk.getByText("Somebody else signed in to your account").waitFor();
+    await person.send(`DELETE /v1/sessions/${other.session.id}`);
+    await desk.getByText("Somebody else signed in").waitFor({ state: "detached" });
+    expect(await sessionsOf(person)).toMatchObject([
+      { label: "Chrome on Linux", made_by: "pairing" },
+      { made_by: "account" },
+    ]);
+    expect(await tokenIn(phone)).not.toBe(person.token);
+    await desk.getByRole("button", { name: "Done" }).click();
+    const row = desk.locator("li", { hasText: "Chrome on Linux" });
+    await row.getByText("Added with a code").waitFor();
+    expect(await row.getByText("Never used").count()).toBe(0);
+    // The dialog has told the person about it.
+    expect(await desk.getByText("signed in to your account").count()).toBe(0);
+    // No address or log line contains the code or a token.
+    for (const line of app.lines) {
+      for (const secret of [code, url.split("/").at(-1), await tokenIn(phone)]) {
+        expect(line).not.toContain(secret);
+      }
     }
-  }
-});
+  },
+);
 
-webTest("a code that is typed, or a link that is pasted, signs in", async () => {
+webTest("a typed code or a pasted link signs in", async () => {
   expectComplaints(/404/);
   const person = await createPerson(app.url);
   const { code, url } = await newCode(person);
@@ -144,7 +147,7 @@ const loseClaim = (page: Page) =>
     { times: 1 },
   );
 
-webTest("a lost response loses nothing: trying again gives the same sign-in", async () => {
+webTest("after a lost response, trying again gives the same sign-in", async () => {
   expectComplaints(/Failed to load resource|ERR_/);
   const person = await createPerson(app.url);
   const page = await openPage(app.url);
@@ -156,7 +159,7 @@ webTest("a lost response loses nothing: trying again gives the same sign-in", as
   await untilLive(page);
   expect(await sessionsOf(person)).toHaveLength(2);
 
-  // After a reload too, which claims nothing by itself.
+  // Also after a reload, which claims nothing by itself.
   const again = await openPage(app.url, { at: atOf((await newCode(person)).url) });
   await loseClaim(again);
   await again.getByRole("button", { name: "Add this browser" }).click();
@@ -174,7 +177,7 @@ webTest("a lost response loses nothing: trying again gives the same sign-in", as
   expect(await sessionsOf(person)).toHaveLength(3);
 });
 
-webTest("a link that cannot be used any more invites nobody", async () => {
+webTest("a used or expired pairing link does not offer to sign in", async () => {
   expectComplaints(/404/);
   const person = await createPerson(app.url);
   const { url, code } = await newCode(person);
@@ -187,35 +190,38 @@ webTest("a link that cannot be used any more invites nobody", async () => {
   await page.getByLabel("I have a code").waitFor();
 });
 
-webTest("to cancel after a lost response ends the sign-in that it made", async () => {
-  expectComplaints(/Failed to load resource|ERR_|401/);
-  const person = await createPerson(app.url);
-  const page = await openPage(app.url, { at: atOf((await newCode(person)).url) });
-  await loseClaim(page);
-  await page.getByRole("button", { name: "Add this browser" }).click();
-  await page.getByRole("alert").waitFor();
-  expect(await sessionsOf(person)).toHaveLength(2);
-  // The server can't be reached now: the next load ends the sign-in.
-  await page.route("**/trpc/sessions.*", (route) => route.abort());
-  await page.getByRole("button", { name: "Cancel" }).click();
-  await page.getByLabel("I have a code").waitFor();
-  expect(await sessionsOf(person)).toHaveLength(2);
-  await page.unroute("**/trpc/sessions.*");
-  await page.reload();
-  await until(async () => (await sessionsOf(person)).length === 1);
-  await page.waitForFunction(() => localStorage.length === 0);
+webTest(
+  "cancelling after a lost response ends the sign-in that the lost request created",
+  async () => {
+    expectComplaints(/Failed to load resource|ERR_|401/);
+    const person = await createPerson(app.url);
+    const page = await openPage(app.url, { at: atOf((await newCode(person)).url) });
+    await loseClaim(page);
+    await page.getByRole("button", { name: "Add this browser" }).click();
+    await page.getByRole("alert").waitFor();
+    expect(await sessionsOf(person)).toHaveLength(2);
+    // The server can't be reached now, so the next load ends the sign-in.
+    await page.route("**/trpc/sessions.*", (route) => route.abort());
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByLabel("I have a code").waitFor();
+    expect(await sessionsOf(person)).toHaveLength(2);
+    await page.unroute("**/trpc/sessions.*");
+    await page.reload();
+    await until(async () => (await sessionsOf(person)).length === 1);
+    await page.waitForFunction(() => localStorage.length === 0);
 
-  // A claim that never arrived leaves nothing to end.
-  const other = await openPage(app.url, { at: atOf((await newCode(person)).url) });
-  await other.route("**/trpc/pairings.claim", (route) => route.abort());
-  await other.getByRole("button", { name: "Add this browser" }).click();
-  await other.getByRole("alert").waitFor();
-  await other.getByRole("button", { name: "Cancel" }).click();
-  await other.waitForFunction(() => localStorage.length === 0);
-  expect(await sessionsOf(person)).toHaveLength(1);
-});
+    // A claim that never arrived leaves nothing to end.
+    const other = await openPage(app.url, { at: atOf((await newCode(person)).url) });
+    await other.route("**/trpc/pairings.claim", (route) => route.abort());
+    await other.getByRole("button", { name: "Add this browser" }).click();
+    await other.getByRole("alert").waitFor();
+    await other.getByRole("button", { name: "Cancel" }).click();
+    await other.waitForFunction(() => localStorage.length === 0);
+    expect(await sessionsOf(person)).toHaveLength(1);
+  },
+);
 
-webTest("an unfinished claim that the server has forgotten goes on by its token", async () => {
+webTest("an unfinished claim that the server has forgotten continues by its token", async () => {
   expectComplaints(/Failed to load resource|ERR_|404/);
   const person = await createPerson(app.url);
   const { code } = await newCode(person);
@@ -239,26 +245,29 @@ webTest("an unfinished claim that the server has forgotten goes on by its token"
   expect(await tokenIn(page)).toBe(token);
 });
 
-webTest("a link changes nothing in a browser that is signed in, to whatever account", async () => {
-  expectComplaints(OF_PLAIN_HTTP);
-  const [mine, attacker] = [await createPerson(app.url), await createPerson(app.url)];
-  for (const account of [attacker, mine]) {
-    const { url } = await newCode(account);
-    const page = await openPage(lan, { as: mine });
-    await go(page, atOf(url).slice(2));
-    await page.getByRole("heading", { name: "You're already signed in" }).waitFor();
-    expect(page.url()).toBe(`${lan}/#/`);
-    if (account === mine) await go(page, "questions");
-    else await page.getByRole("button", { name: "Stay signed in" }).click();
-    await page.getByRole("heading", { name: "Questions" }).waitFor();
-    expect(await tokenIn(page)).toBe(mine.token);
-    await page.reload();
-    await untilLive(page);
-  }
-  for (const person of [mine, attacker]) expect(await sessionsOf(person)).toHaveLength(1);
-});
+webTest(
+  "a pairing link changes nothing in a browser that is signed in to any account",
+  async () => {
+    expectComplaints(OF_PLAIN_HTTP);
+    const [mine, attacker] = [await createPerson(app.url), await createPerson(app.url)];
+    for (const account of [attacker, mine]) {
+      const { url } = await newCode(account);
+      const page = await openPage(lan, { as: mine });
+      await go(page, atOf(url).slice(2));
+      await page.getByRole("heading", { name: "You're already signed in" }).waitFor();
+      expect(page.url()).toBe(`${lan}/#/`);
+      if (account === mine) await go(page, "questions");
+      else await page.getByRole("button", { name: "Stay signed in" }).click();
+      await page.getByRole("heading", { name: "Questions" }).waitFor();
+      expect(await tokenIn(page)).toBe(mine.token);
+      await page.reload();
+      await untilLive(page);
+    }
+    for (const person of [mine, attacker]) expect(await sessionsOf(person)).toHaveLength(1);
+  },
+);
 
-webTest("a code that expired is replaced when the person says so", async () => {
+webTest("an expired pairing code is replaced when the person asks for it", async () => {
   const person = await createPerson(app.url);
   const page = await openPage(app.url, { as: person, at: "#/account" });
   const add = page.getByRole("button", { name: "Add a device" });
@@ -282,7 +291,7 @@ webTest("a code that expired is replaced when the person says so", async () => {
   await page.getByText("There's no QR code").waitFor();
 });
 
-webTest("the first view leads with the code on a phone and under another address", async () => {
+webTest("the first view leads with the code on a phone and at another address", async () => {
   expectComplaints(OF_PLAIN_HTTP);
   const opened = async (url: string, size?: typeof PHONE) => {
     const page = await openPage(url, size && { size });
@@ -294,7 +303,7 @@ webTest("the first view leads with the code on a phone and under another address
   expect(await opened(lan)).toBe(true);
 });
 
-webTest("a browser that creates an account is named after itself", async () => {
+webTest("a browser that creates an account gets a label from its user agent", async () => {
   const page = await openPage(app.url);
   await page.getByRole("button", { name: "Create account" }).click();
   await page.getByRole("heading", { name: "Your account is ready" }).waitFor();
@@ -302,7 +311,7 @@ webTest("a browser that creates an account is named after itself", async () => {
   expect(one).toMatchObject({ label: "Chrome on Linux", made_by: "account" });
 });
 
-test("a browser is named by its user agent", () => {
+test("a browser's label comes from its user agent", () => {
   const webkit = "AppleWebKit/605.1.15 (KHTML, like Gecko)";
   const blink = "AppleWebKit/537.36 (KHTML, like Gecko)";
   const names: readonly (readonly [agent: string, touches: number, name: string])[] = [

@@ -56,7 +56,7 @@ const button = (page: Page, name: string) =>
 const isOff = async (page: Page, name: string) =>
   (await button(page, name).getAttribute("aria-disabled")) === "true";
 
-webTest("what a text would hide is marked, with its length", () => {
+webTest("parts of a command that its display would hide are marked, with their length", () => {
   const shown = (text: string) =>
     partsOf(text)
       .map((part) => ("text" in part ? part.text : `[${part.mark}]`))
@@ -86,7 +86,7 @@ webTest("what a text would hide is marked, with its length", () => {
   }
 });
 
-webTest("nothing is allowed before the whole command is loaded, by key or click", async () => {
+webTest("no key or click allows a command before it is loaded completely", async () => {
   const { person, agent } = await createPair(app.url);
   const description = "# Host: trusted\n\n[Allow](https://evil.example) <button>Allow</button>";
   const page = await openPage(app.url, { as: person });
@@ -96,7 +96,7 @@ webTest("nothing is allowed before the whole command is loaded, by key or click"
     await loads.promise;
     await route.continue();
   });
-  // Its event has no command, so the page reads the question.
+  // The event has no command, so the page reads the question.
   const { decided } = await prompt(agent, "", {
     tool_input: { command: "rm -rf build\nbun run build", description },
     permission_suggestions: [SESSION_RULE],
@@ -112,7 +112,7 @@ webTest("nothing is allowed before the whole command is loaded, by key or click"
     await page.keyboard.press("y");
     return page.getByText("Read the command to the end first").first().isVisible();
   });
-  // Numbers allow nothing at any time.
+  // Number keys never allow anything.
   await page.keyboard.press("1");
   expect(await cards(page).count()).toBe(1);
   loads.resolve();
@@ -122,7 +122,7 @@ webTest("nothing is allowed before the whole command is loaded, by key or click"
   expect(await cards(page).first().textContent()).toMatch(
     /wants to run a command.*Bash.*rm -rf build.*Hoststudio.*Folder\/home\/me\/app.*Sessionsession-.*Bash\(bun run build:\*\).*Allow/s,
   );
-  // The agent's words are as they were written.
+  // The agent's words are shown as written.
   const words = cards(page).getByRole("figure", { name: "From the agent" });
   expect(await words.locator("p").last().textContent()).toBe(description);
   expect(await words.locator("a, button, h1, h2, h3").count()).toBe(0);
@@ -140,7 +140,7 @@ webTest("nothing is allowed before the whole command is loaded, by key or click"
   );
 });
 
-webTest("all arguments of a command and the whole folder are in view with it", async () => {
+webTest("all arguments of a command and the whole folder are shown with it", async () => {
   const { person, agent } = await createPair(app.url);
   const workdir = `/srv/${"folder/".repeat(130)}end`;
   await prompt(agent, "", {
@@ -166,7 +166,7 @@ webTest("all arguments of a command and the whole folder are in view with it", a
   expect(await violations(page, "main")).toEqual([]);
 });
 
-webTest("a long command is scrolled to its end before it can be allowed", async () => {
+webTest("a long command must be scrolled to its end before it can be allowed", async () => {
   const { person, agent } = await createPair(app.url);
   const { decided } = await prompt(agent, `${"echo a line\n".repeat(300)}rm -rf /`);
   const page = await openPage(app.url, { as: person, size: PHONE });
@@ -192,7 +192,7 @@ webTest("a long command is scrolled to its end before it can be allowed", async 
   expect(decisionIn(await decided)).toEqual({ behavior: "deny", message: "Only inside build" });
 });
 
-webTest("prompts of one session stand together, and each is answered by itself", async () => {
+webTest("prompts of one session stand together, and each is answered separately", async () => {
   const { person, agent } = await createPair(app.url);
   const turn = { session_id: "12345678-aaaa-bbbb", prompt_id: "turn-1" };
   const first = await prompt(agent, "make one", turn);
@@ -222,33 +222,30 @@ webTest("prompts of one session stand together, and each is answered by itself",
   expect(decisionIn(await first.decided).behavior).toBe("allow");
 });
 
-webTest(
-  "a permission prompt that is answered offline is refused, and nothing is sent later",
-  async () => {
-    expectComplaints(/Failed to load resource|ERR_/);
-    const { person, agent } = await createPair(app.url);
-    const { id } = await prompt(agent, "make deploy");
-    const question = await ask(agent.send, { prompt: "Kept?" });
-    const page = await openPage(app.url, { as: person });
-    await until(async () => !(await isOff(page, "Allow")));
-    await page.context().setOffline(true);
-    await page.getByText("Offline.").waitFor();
-    await press(button(page, "Allow"));
-    await page.getByText("a request for permission can only be answered while connected").waitFor();
-    // The answer to a question is kept, and sent after the one that is not.
-    await press(cards(page).filter({ hasText: "Kept?" }).getByRole("button", { name: "Yes" }));
-    await page.context().setOffline(false);
-    await until(
-      async () => (await agent.send(`GET /v1/questions/${question.id}`)).body.answer === "Yes",
-    );
-    expect((await agent.send(`GET /v1/questions/${id}`)).body.status).toBe("pending");
-    // After a lost response it isn't sent again either.
-    await page.route("**/trpc/questions.answer*", (route) => route.abort());
-    await press(button(page, "Allow"));
-    await page.getByText("Couldn't reach the server.").waitFor();
-    expect(await page.evaluate(() => localStorage.getItem("relay.answers"))).toBeNull();
-  },
-);
+webTest("a permission prompt answered offline is refused, and nothing is sent later", async () => {
+  expectComplaints(/Failed to load resource|ERR_/);
+  const { person, agent } = await createPair(app.url);
+  const { id } = await prompt(agent, "make deploy");
+  const question = await ask(agent.send, { prompt: "Kept?" });
+  const page = await openPage(app.url, { as: person });
+  await until(async () => !(await isOff(page, "Allow")));
+  await page.context().setOffline(true);
+  await page.getByText("Offline.").waitFor();
+  await press(button(page, "Allow"));
+  await page.getByText("a request for permission can only be answered while connected").waitFor();
+  // The answer to a question is kept, and sent although the permission before it is not.
+  await press(cards(page).filter({ hasText: "Kept?" }).getByRole("button", { name: "Yes" }));
+  await page.context().setOffline(false);
+  await until(
+    async () => (await agent.send(`GET /v1/questions/${question.id}`)).body.answer === "Yes",
+  );
+  expect((await agent.send(`GET /v1/questions/${id}`)).body.status).toBe("pending");
+  // It isn't sent again after a lost response either.
+  await page.route("**/trpc/questions.answer*", (route) => route.abort());
+  await press(button(page, "Allow"));
+  await page.getByText("Couldn't reach the server.").waitFor();
+  expect(await page.evaluate(() => localStorage.getItem("relay.answers"))).toBeNull();
+});
 
 const HOSTILE: Readonly<Record<string, Prompted>> = {
   long: { tool_input: { command: `${"x".repeat(3_000)}; rm -rf /` } },
@@ -288,7 +285,7 @@ const HOSTILE: Readonly<Record<string, Prompted>> = {
 
 for (const scheme of ["light", "dark"] as const) {
   webTest(
-    `hostile commands neither break the page nor pass for a part of it: ${scheme}`,
+    `hostile commands do not break the page or pass for a part of it: ${scheme}`,
     async () => {
       const { person, agent } = await createPair(app.url);
       for (const more of Object.values(HOSTILE)) await prompt(agent, "", more);
@@ -307,7 +304,7 @@ for (const scheme of ["light", "dark"] as const) {
       }
       await expectNoOverflow(page);
       expect(await violations(page, "main")).toEqual([]);
-      // What the agent wrote is text in its places, and reads from left to right.
+      // The agent's text stays in its places and reads from left to right.
       const inside = page.locator("article :is(figure, dd)");
       expect(await inside.locator("a, h1, h2, h3, script, b, strong, hr").count()).toBe(0);
       expect(await page.evaluate(() => "hit" in window)).toBe(false);

@@ -42,7 +42,7 @@ webTest("states shown by backgrounds stay visible in forced-colors mode", async 
   expect(await background(bar.locator("div"))).not.toBe(canvas);
 });
 
-webTest("in a narrow window the counts of an agent keep their full names", async () => {
+webTest("in a narrow window an agent's counts keep their full names", async () => {
   const { person } = await createPair(app.url);
   for (const [width, rows] of [
     [320, 2],

@@ -1,4 +1,4 @@
-/** `/problems/<code>` in a browser: accessible, light and dark, and not too wide for the narrowest screen. */
+/** `/problems/<code>` in a browser: accessible, light and dark, within the narrowest screen. */
 
 import { expect } from "bun:test";
 import { ERRORS, type ErrorCode } from "../../src/errors.ts";
@@ -12,7 +12,7 @@ const SIZE = { width: 320, height: 600 };
 const BACKGROUND = { light: "rgb(250, 249, 247)", dark: "rgb(20, 21, 19)" };
 
 /**
- * Codes whose pages have all that differs but the words: the shortest and the longest text, and the line about
+ * Codes whose pages cover all differences but the words: the shortest and the longest text, and the line about
  * `Retry-After`.
  */
 const codes = Object.keys(ERRORS) as ErrorCode[];
@@ -24,7 +24,7 @@ const CHECKED = [
 ];
 
 webTest(
-  "the page of every error code, light and dark [§9.1.5]",
+  "the page of each error code is accessible, light and dark [§9.1.5]",
   async () => {
     const page = await openPage(app.url, { size: SIZE, at: "problems/not_found" });
     const found: Record<string, string[]> = {};

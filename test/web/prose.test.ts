@@ -1,4 +1,4 @@
-/** Markdown of agents: formatted, or shown as it is, and never more than text. */
+/** Agents' Markdown in the page: formatted or as written, and never more than text. */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
@@ -37,50 +37,53 @@ It *changes* the schema, see [the plan](https://docs.example.com/plan) and https
 \`\`\`
 `;
 
-webTest("a prompt and a description are formatted, accessible, and fit a phone", async () => {
-  const { person, agent } = await createPair(app.url);
-  const task = await createTask(agent.send, { title: "Release", description: PROMPT });
-  await agent.send(`PATCH /v1/tasks/${task.id}`, { status_note: "Waits for *you*" });
-  await ask(agent.send, { prompt: PROMPT });
-  const page = await openPage(app.url, { as: person, size: PHONE });
-  const check = async (within: string, picture: string) => {
-    const shown = page.locator(within);
-    await shown.locator("strong").getByText("version 2").waitFor();
-    await untilSettled(page);
-    expect(await shown.locator("em").first().textContent()).toMatch(/changes|you/);
-    expect(await shown.locator("ol > li").count()).toBe(2);
-    expect(await shown.locator("ol ul > li").allTextContents()).toEqual(["tables", "indexes"]);
-    const sign = shown.locator("ol ul").evaluate((one) => getComputedStyle(one).listStyleType);
-    expect(await sign).toContain("–");
-    expect(await shown.locator("td").allTextContents()).toEqual(["tasks", "10,000"]);
-    expect(await shown.locator("blockquote").textContent()).toContain("Nobody objected.");
-    const links = await shown.locator("a[target]").evaluateAll((all) =>
-      all.map((one) => {
-        const { href, rel, target } = one as HTMLAnchorElement;
-        const host = one.nextElementSibling?.matches("bdi") ? one.nextElementSibling : null;
-        return { href, rel, target, after: host?.textContent ?? null };
-      }),
-    );
-    const away = { rel: "noopener noreferrer", target: "_blank" };
-    expect(links).toEqual([
-      { href: "https://docs.example.com/plan", ...away, after: " (docs.example.com)" },
-      { href: "https://ci.example.com/run/7", ...away, after: null },
-    ]);
-    // Code keeps its width and scrolls by itself; signs of a diff have colours.
-    const code = shown.locator("pre");
-    expect(await code.evaluate((one) => one.scrollWidth > one.clientWidth)).toBe(true);
-    const colors = await code
-      .locator("code > span")
-      .evaluateAll((all) => all.map((one) => getComputedStyle(one).color));
-    expect(new Set(colors).size).toBe(4);
-    await expectNoOverflow(page);
-    expect(await violations(page)).toEqual([]);
-    if (PICTURES) await page.screenshot({ path: `${PICTURES}/${picture}.png`, fullPage: true });
-  };
-  await check("article", "prose-question");
-  await go(page, `tasks/${task.id}`);
-  await check("[role=dialog]", "prose-task");
-});
+webTest(
+  "a Markdown prompt and description are formatted, accessible, and fit a phone",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    const task = await createTask(agent.send, { title: "Release", description: PROMPT });
+    await agent.send(`PATCH /v1/tasks/${task.id}`, { status_note: "Waits for *you*" });
+    await ask(agent.send, { prompt: PROMPT });
+    const page = await openPage(app.url, { as: person, size: PHONE });
+    const check = async (within: string, picture: string) => {
+      const shown = page.locator(within);
+      await shown.locator("strong").getByText("version 2").waitFor();
+      await untilSettled(page);
+      expect(await shown.locator("em").first().textContent()).toMatch(/changes|you/);
+      expect(await shown.locator("ol > li").count()).toBe(2);
+      expect(await shown.locator("ol ul > li").allTextContents()).toEqual(["tables", "indexes"]);
+      const sign = shown.locator("ol ul").evaluate((one) => getComputedStyle(one).listStyleType);
+      expect(await sign).toContain("–");
+      expect(await shown.locator("td").allTextContents()).toEqual(["tasks", "10,000"]);
+      expect(await shown.locator("blockquote").textContent()).toContain("Nobody objected.");
+      const links = await shown.locator("a[target]").evaluateAll((all) =>
+        all.map((one) => {
+          const { href, rel, target } = one as HTMLAnchorElement;
+          const host = one.nextElementSibling?.matches("bdi") ? one.nextElementSibling : null;
+          return { href, rel, target, after: host?.textContent ?? null };
+        }),
+      );
+      const away = { rel: "noopener noreferrer", target: "_blank" };
+      expect(links).toEqual([
+        { href: "https://docs.example.com/plan", ...away, after: " (docs.example.com)" },
+        { href: "https://ci.example.com/run/7", ...away, after: null },
+      ]);
+      // Code keeps its width and scrolls by itself; the marks of a diff have colours.
+      const code = shown.locator("pre");
+      expect(await code.evaluate((one) => one.scrollWidth > one.clientWidth)).toBe(true);
+      const colors = await code
+        .locator("code > span")
+        .evaluateAll((all) => all.map((one) => getComputedStyle(one).color));
+      expect(new Set(colors).size).toBe(4);
+      await expectNoOverflow(page);
+      expect(await violations(page)).toEqual([]);
+      if (PICTURES) await page.screenshot({ path: `${PICTURES}/${picture}.png`, fullPage: true });
+    };
+    await check("article", "prose-question");
+    await go(page, `tasks/${task.id}`);
+    await check("[role=dialog]", "prose-task");
+  },
+);
 
 const LONG = 9_900;
 const filled = (part: string) => part.repeat(Math.ceil(LONG / part.length)).slice(0, LONG);
@@ -108,12 +111,12 @@ const HARMLESS: Readonly<Record<string, string>> = {
   direction: "\u202Egnirts desrever\u202C *a \u0007b*",
 };
 
-webTest("hostile Markdown is shown as text, whole, and runs nothing", async () => {
+webTest("hostile Markdown is shown whole as text, and runs nothing", async () => {
   const { person, agent } = await createPair(app.url);
   const page = await openPage(app.url, { as: person, at: "#/tasks" });
   const shown = page.getByRole("dialog");
   for (const [name, description] of Object.entries({ ...AS_WRITTEN, ...HARMLESS })) {
-    // What comes first shows that the formatter has run.
+    // The first text shows that the formatter has run.
     const before = name in AS_WRITTEN ? "" : "**Formatted**\n\n";
     const { id } = await createTask(agent.send, { title: name, description: before + description });
     await go(page, `tasks/${id}`);
@@ -134,7 +137,7 @@ webTest("hostile Markdown is shown as text, whole, and runs nothing", async () =
       const kerning = shown.locator("p.said").last();
       expect(await kerning.evaluate((one) => getComputedStyle(one).fontKerning)).toBe("none");
     }
-    // An address in the text leads to what it says.
+    // An address in the text links to exactly that address.
     const made = await shown
       .locator("img, script, b, i, a[target]")
       .evaluateAll((all) =>
@@ -150,7 +153,7 @@ webTest("hostile Markdown is shown as text, whole, and runs nothing", async () =
 });
 
 webTest(
-  "what cannot be formatted whole is shown as written, and the rest is formatted",
+  "Markdown that cannot be formatted completely is shown as written, and the rest is formatted",
   async () => {
     const { person, agent } = await createPair(app.url);
     const table = "| a |\n| - |\n| shown | **and this** |";
@@ -171,7 +174,7 @@ webTest(
   },
 );
 
-webTest("a text that formatting changes is shown as it was written by a key or a tap", async () => {
+webTest("a key or a tap shows a text that formatting changes as it was written", async () => {
   const { person, agent } = await createPair(app.url);
   const prompt = "Run this?\n\n* * * * * rm -r 'tmp/cache'\n\n> 5 errors\n\n  *once*  **now**";
   const { id } = await ask(agent.send, { prompt, context: "1. One\n2. Two" });
@@ -188,7 +191,7 @@ webTest("a text that formatting changes is shown as it was written by a key or a
   await page.keyboard.press("Enter");
   await until(async () => (await shown.textContent()) === prompt);
   expect(await shown.locator("em, ul, blockquote").count()).toBe(0);
-  // Another text stays formatted until it is asked for.
+  // Another text stays formatted until the person asks.
   expect(await of_context.locator("ol > li").count()).toBe(2);
   await of_context.getByRole("button", { name: "Show as written" }).click();
   await of_context.getByText("1. One").waitFor();
@@ -197,14 +200,14 @@ webTest("a text that formatting changes is shown as it was written by a key or a
   if (PICTURES) await page.screenshot({ path: `${PICTURES}/as-written.png` });
   await card.getByRole("button", { name: "Show formatted" }).first().click();
   await shown.locator("em").getByText("once").waitFor();
-  // The name of the card is the prompt alone.
+  // The card's name is the prompt alone.
   expect(await page.getByRole("article", { name: /Show/ }).count()).toBe(0);
   await go(page, "questions");
   await page.getByRole("link", { name: "ci.example.com" }).waitFor();
   expect(await card.nth(1).getByText("Show as written").count()).toBe(0);
 });
 
-webTest("lists show texts in one line, without the marks of Markdown", async () => {
+webTest("lists show texts in one line, without Markdown marks", async () => {
   const { person, agent } = await createPair(app.url);
   const note = "Waits for *you*: see [the plan](https://docs.example.com/plan)";
   const description = `Not this. ${"x ".repeat(40)}Then **rounding** \`half_even\`, with 2 * 3.`;
@@ -225,7 +228,7 @@ webTest("lists show texts in one line, without the marks of Markdown", async () 
   await page.getByRole("searchbox").fill("rounding");
   await results.getByText("Then rounding half_even, with 2 * 3.").waitFor();
   expect(await results.locator("mark").allTextContents()).toEqual(["rounding"]);
-  // A word that only the address of a link has is still shown.
+  // A word that occurs only in a link's address is still shown.
   await page.getByRole("searchbox").fill("docs.example.com");
   await results.locator("mark").getByText("docs.example.com").waitFor();
 });
@@ -244,7 +247,7 @@ webTest("a text is shown plain until the formatter is loaded", async () => {
   await page.locator("strong").getByText("ready").waitFor();
 });
 
-/** Whether the end of the prompt can be seen. */
+/** Whether the end of the prompt is visible. */
 const isEndShown = (page: Page) =>
   page.getByText("The end.").evaluate((one) => {
     const range = document.createRange();
@@ -259,7 +262,7 @@ webTest("a long prompt is cut while others wait, says so, and opens by key or bu
   const prompt = `Begin.\n${"a line\n".repeat(40)}The end.`;
   const long = await ask(agent.send, { prompt, expires_in: 600 });
   const page = await openPage(app.url, { as: person });
-  // Alone it is whole, and stays so when another arrives.
+  // Alone it is whole, and stays whole when another arrives.
   await page.getByText("The end.").waitFor();
   expect(await isEndShown(page)).toBe(true);
   await until(async () => {
@@ -291,7 +294,7 @@ webTest("a long prompt is cut while others wait, says so, and opens by key or bu
   await until(() => isEndShown(page));
 });
 
-webTest("a table keeps its words whole on a phone, and scrolls", async () => {
+webTest("a table scrolls on a phone and breaks no words", async () => {
   const { person, agent } = await createPair(app.url);
   const cells = ["authentication", "eu-central-1", "degraded", "platform-team", "unreachable"];
   const row = `|${cells.join("|")}|`;

@@ -1,4 +1,4 @@
-/** Notifications by Web Push while no page has the focus: what the service worker shows, answers and opens. */
+/** Web Push while no page has the focus: what the service worker shows, answers and opens. */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
@@ -59,12 +59,12 @@ const asked = (id: string, person: Person) =>
 
 const questionOf = async ({ send }: Person, id: string) =>
   (await send(`GET /v1/questions/${id}`)).body;
-/** Not by `waitForFunction`, which waits for frames that a tab in the background does not paint. */
+/** Not `waitForFunction`: it waits for frames that a tab in the background does not paint. */
 const hashOf = (page: Page) => page.evaluate(() => location.hash);
 const bodies = async (page: Page) => (await shownIn(page)).map(({ body }) => body);
 
 webTest(
-  "a push shows a question with its buttons and the badge, reports it as shown, and is replaced",
+  "a push shows a question with its buttons and the badge, is reported as shown, and is replaced",
   async () => {
     const { person, agent } = await createPair(app.url);
     const { id } = await ask(agent.send, { prompt: "Publish?" });
@@ -93,7 +93,7 @@ webTest(
   },
 );
 
-webTest("a push that no version can read still shows something", async () => {
+webTest("a push that no version can read still shows a notification", async () => {
   const { person } = await createPair(app.url);
   const { page, deliver, show } = await openBehind(person);
   await deliver("not JSON");
@@ -104,7 +104,7 @@ webTest("a push that no version can read still shows something", async () => {
 });
 
 webTest(
-  "while the page is looked at, a question is not shown twice, and its end not at all",
+  "while the person looks at the page, a question is not shown twice and its end not at all",
   async () => {
     const { person, agent } = await createPair(app.url);
     const { id } = await ask(agent.send);
@@ -115,7 +115,7 @@ webTest(
     await deliver(pushMessage({ v: 1, event: "ended", question_id: id }));
     await until(async () => (await shownIn(page)).length === 0);
     await deliver(pushMessage(asked(id, person)));
-    // The test comes last, and shows in any case.
+    // The test notification comes last, and shows in any case.
     await show(pushMessage({ v: 1, event: "test" }));
     expect(await shownIn(page)).toMatchObject([{ tag: "chn_1" }]);
   },
@@ -129,7 +129,7 @@ webTest("the page and a push show one notification for a question", async () => 
   await until(async () => (await bodies(page)).includes("By the page?"));
   await show(pushMessage(asked(first.id, person), { body: "By push?" }));
   expect(await shownIn(page)).toMatchObject([{ tag: first.id, actions: ["Yes", "No"] }]);
-  // The other way round, what the push shows stays.
+  // In the other order, the push's notification stays.
   await worker.evaluate(() => {
     const { registration } = globalThis as any;
     return registration.showNotification("Pushed", { tag: "qst_1", body: "By push?" });
@@ -139,11 +139,11 @@ webTest("the page and a push show one notification for a question", async () => 
     for (const question_id of ["qst_1", "qst_2"]) {
       active!.postMessage({ type: "show", question_id, title: "Page", body: "By the page?" });
     }
-    // Without a type it is nothing to show.
+    // Without a type there is nothing to show.
     active!.postMessage({ title: "Old", body: "Old" });
     active!.postMessage({ type: "show", question_id: "qst_3", title: "Page", body: "Last" });
   });
-  // The worker shows what it has to as soon as it can, in any order.
+  // The worker shows what it must as soon as it can, in any order.
   await until(async () => (await shownIn(page)).length >= 4);
   const shown = (await shownIn(page)).map(({ tag, title }) => `${title} ${tag}`).sort();
   expect(shown).toEqual([
@@ -154,7 +154,7 @@ webTest("the page and a push show one notification for a question", async () => 
   ]);
 });
 
-webTest("notifications are shown and listed one at a time", async () => {
+webTest("the worker shows and lists notifications one at a time", async () => {
   const { person, agent } = await createPair(app.url);
   const [first, second] = [await ask(agent.send), await ask(agent.send)];
   const { page, deliver, show, worker } = await openBehind(person, "#/tasks");
@@ -187,7 +187,7 @@ webTest("notifications are shown and listed one at a time", async () => {
   const calls = () => worker.evaluate(() => (globalThis as any).calls as string[]);
   await deliver(pushMessage({ v: 1, event: "test" }));
   await until(async () => (await calls()).length > 0);
-  // The page wants the notification closed, and the person answers by the other one.
+  // The page wants to close the notification while the person answers by the other one.
   await person.send(`POST /v1/questions/${first.id}/answer`, { answer: "No" });
   await until(() => worker.evaluate(() => (globalThis as any).closes > 0));
   await worker.evaluate(() => {
@@ -207,7 +207,7 @@ webTest("notifications are shown and listed one at a time", async () => {
 });
 
 webTest(
-  "a page and a push at the same moment leave the notification with its buttons",
+  "when a page and a push come at the same moment, the notification keeps its buttons",
   async () => {
     const { person, agent } = await createPair(app.url);
     const { page, deliver, show, untilShown } = await openBehind(person);
@@ -222,7 +222,7 @@ webTest(
       const byPush = () => deliver(message);
       await Promise.all(i % 2 ? [byPage(), byPush()] : [byPush(), byPage()]);
       await untilShown(message);
-      // Whatever the worker was told before has been done.
+      // The worker has finished everything that it was told before.
       await show(pushMessage({ v: 1, event: "test" }, { tag: `chn_${i}` }));
       const found = (await shownIn(page)).filter(({ tag }) => tag === id);
       expect(found).toMatchObject([{ actions: ["Yes", "No"] }]);
@@ -230,46 +230,52 @@ webTest(
   },
 );
 
-webTest("a button answers the question while no page is open, and tells the outcome", async () => {
-  const { person, agent } = await createPair(app.url);
-  const { id } = await ask(agent.send);
-  const { page, show, worker } = await openBehind(person);
-  const badges = await watchBadge(worker);
-  await show(pushMessage(asked("qst_other", person)));
-  await show(pushMessage(asked(id, person), { app_badge: 2 }));
-  await page.close();
-  await clickOn(worker, id, "answer-1");
-  await until(async () => (await questionOf(person, id)).status === "answered");
-  expect((await questionOf(person, id)).answer).toBe("No");
-  const told = async () =>
-    (await shownBy(worker))
-      .filter(({ tag }) => tag === id)
-      .map(({ body, silent }) => [body, silent]);
-  await until(async () => (await told())[0]?.[0] === "Answered: No");
-  expect(await told()).toEqual([["Answered: No", true]]);
-  // The other question is left.
-  await until(async () => (await badges()).at(-1) === 1);
-  expect([...new Set(await badges())]).toEqual([2, 1]);
-  await until(async () => {
-    const { deliveries } = (await person.send(`GET /v1/questions/${id}/deliveries`)).body;
-    return deliveries.some((one: any) => one.opened_at !== null);
-  });
-});
+webTest(
+  "a notification button answers the question while no page is open, and shows the outcome",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    const { id } = await ask(agent.send);
+    const { page, show, worker } = await openBehind(person);
+    const badges = await watchBadge(worker);
+    await show(pushMessage(asked("qst_other", person)));
+    await show(pushMessage(asked(id, person), { app_badge: 2 }));
+    await page.close();
+    await clickOn(worker, id, "answer-1");
+    await until(async () => (await questionOf(person, id)).status === "answered");
+    expect((await questionOf(person, id)).answer).toBe("No");
+    const told = async () =>
+      (await shownBy(worker))
+        .filter(({ tag }) => tag === id)
+        .map(({ body, silent }) => [body, silent]);
+    await until(async () => (await told())[0]?.[0] === "Answered: No");
+    expect(await told()).toEqual([["Answered: No", true]]);
+    // The other question is left.
+    await until(async () => (await badges()).at(-1) === 1);
+    expect([...new Set(await badges())]).toEqual([2, 1]);
+    await until(async () => {
+      const { deliveries } = (await person.send(`GET /v1/questions/${id}/deliveries`)).body;
+      return deliveries.some((one: any) => one.opened_at !== null);
+    });
+  },
+);
 
-webTest("a proxy's sign-in page is not taken for the server's confirmation", async () => {
-  const { person, agent } = await createPair(app.url);
-  const { id } = await ask(agent.send);
-  const proxy = startFrontProxy({ "/": app.url });
-  const { show, worker } = await openBehind(person, "#/account", proxy.url);
-  await show(pushMessage(asked(id, person)));
-  proxy.use((request) => (/\/answer$/.test(request.url) ? html("Log in", 200) : undefined));
-  await clickOn(worker, id, "answer-0");
-  const told = async () => (await shownBy(worker)).find(({ tag }) => tag === id)?.body;
-  await until(async () => (await told()) === "Not sent: Yes. Open Relay to answer.");
-  expect((await questionOf(person, id)).status).toBe("pending");
-});
+webTest(
+  "the worker does not take a proxy's sign-in page for the server's confirmation",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    const { id } = await ask(agent.send);
+    const proxy = startFrontProxy({ "/": app.url });
+    const { show, worker } = await openBehind(person, "#/account", proxy.url);
+    await show(pushMessage(asked(id, person)));
+    proxy.use((request) => (/\/answer$/.test(request.url) ? html("Log in", 200) : undefined));
+    await clickOn(worker, id, "answer-0");
+    const told = async () => (await shownBy(worker)).find(({ tag }) => tag === id)?.body;
+    await until(async () => (await told()) === "Not sent: Yes. Open Relay to answer.");
+    expect((await questionOf(person, id)).status).toBe("pending");
+  },
+);
 
-webTest("an answer that came too late says how the question ended", async () => {
+webTest("an answer by notification that came too late says how the question ended", async () => {
   const { person, agent } = await createPair(app.url);
   const { page, show, worker } = await openBehind(person, "#/tasks");
   const late = async (end: (id: string) => Promise<unknown>) => {
@@ -291,7 +297,7 @@ webTest("an answer that came too late says how the question ended", async () => 
 });
 
 webTest(
-  "an answer is repeated until the server takes it; one that is refused leads to the page",
+  "an answer by notification is repeated until the server accepts it; a refused answer opens the page",
   async () => {
     const { person, agent } = await createPair(app.url);
     const { id } = await ask(agent.send);
@@ -309,7 +315,7 @@ webTest(
     await clickOn(worker, id, "answer-0");
     await until(async () => (await bodies(page)).includes("Answered: Yes"));
     expect((await questionOf(person, id)).answer).toBe("Yes");
-    // A page that hears of the end leaves the outcome there.
+    // A page that hears of the end leaves the outcome on the screen.
     await page.evaluate(async (question_id) => {
       const { active } = await navigator.serviceWorker.ready;
       active!.postMessage({ type: "close", question_id });
@@ -326,7 +332,7 @@ webTest(
   },
 );
 
-webTest("a click elsewhere leads the last used tab to what the notification is about", async () => {
+webTest("a click elsewhere on a notification leads the last used tab to its subject", async () => {
   const { person, agent } = await createPair(app.url);
   const { id } = await ask(agent.send);
   const { context, page, other, show, worker } = await openBehind(person, "#/tasks");
@@ -349,28 +355,31 @@ webTest("a click elsewhere leads the last used tab to what the notification is a
   await until(async () => (await hashOf(second)) === `#/tasks/${task}`);
 });
 
-webTest("a request for permission with Deny and Open has no button that allows it", async () => {
-  const { person, agent } = await createPair(app.url);
-  await callHook(app.url, agent.secret, commandOf("make all;".repeat(100)));
-  const { id } = await until(
-    async () => (await person.send("GET /v1/questions")).body.questions[0] as { id: string },
-  );
-  const { page, show, worker } = await openBehind(person);
-  const message = pushMessage(
-    { ...asked(id, person), answers: ["Deny"] },
-    {
-      actions: [
-        { action: "answer-0", title: "Deny", navigate: "" },
-        { action: "open", title: "Open", navigate: "" },
-      ],
-    },
-  );
-  await show(message);
-  expect((await shownIn(page))[0]?.actions).toEqual(["Deny", "Open"]);
-  await clickOn(worker, id, "open");
-  await until(async () => (await hashOf(page)) === `#/questions/${id}`);
-  expect((await questionOf(person, id)).status).toBe("pending");
-  await show(message);
-  await clickOn(worker, id, "answer-0");
-  await until(async () => (await questionOf(person, id)).answer === "Deny");
-});
+webTest(
+  "the notification of a permission request offers Deny and Open, and no Allow button",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    await callHook(app.url, agent.secret, commandOf("make all;".repeat(100)));
+    const { id } = await until(
+      async () => (await person.send("GET /v1/questions")).body.questions[0] as { id: string },
+    );
+    const { page, show, worker } = await openBehind(person);
+    const message = pushMessage(
+      { ...asked(id, person), answers: ["Deny"] },
+      {
+        actions: [
+          { action: "answer-0", title: "Deny", navigate: "" },
+          { action: "open", title: "Open", navigate: "" },
+        ],
+      },
+    );
+    await show(message);
+    expect((await shownIn(page))[0]?.actions).toEqual(["Deny", "Open"]);
+    await clickOn(worker, id, "open");
+    await until(async () => (await hashOf(page)) === `#/questions/${id}`);
+    expect((await questionOf(person, id)).status).toBe("pending");
+    await show(message);
+    await clickOn(worker, id, "answer-0");
+    await until(async () => (await questionOf(person, id)).answer === "Deny");
+  },
+);

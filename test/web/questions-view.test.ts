@@ -70,7 +70,7 @@ webTest("screen readers hear of a new question, and of several as a number", asy
   await page.clock.install();
   await page.goto(app.url);
   await untilLive(page);
-  // Time advances with these frames only, however slow the machine is.
+  // Time advances only with these frames, however slow the machine is.
   await page.clock.pauseAt(Date.now() + 10_000);
   const asked = async (...prompts: string[]) => {
     for (const prompt of prompts) await ask(agent.send, { prompt });
@@ -84,7 +84,7 @@ webTest("screen readers hear of a new question, and of several as a number", asy
   expect(await page.locator("[role=status].sr-only").textContent()).toBe("");
   const one = "New question from \u2068agent\u2069";
   expect(await asked("One?")).toBe(one);
-  // The same text is a new element, so that it is announced again.
+  // The same text becomes a new element, so that it is announced again.
   await page.getByText(one).evaluate((before) => before.classList.add("before"));
   expect(await asked("Two?")).toBe(one);
   expect(await page.locator(".before").count()).toBe(0);

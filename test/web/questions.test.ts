@@ -54,7 +54,7 @@ webTest("a question appears at once, with agent, host and time left", async () =
   });
 });
 
-webTest("an answer reaches the waiting agent: confirm, choice and text", async () => {
+webTest("answers to confirm, choice and text questions reach the waiting agent", async () => {
   const { person, agent } = await createPair(app.url);
   const page = await openPage(app.url, { as: person });
   const choice = agent.send("POST /v1/questions?wait=50", {
@@ -107,7 +107,7 @@ webTest("the keyboard answers, and the focus moves to the next question", async 
   await page.keyboard.press("n");
   await gone("One?");
   await cardFocused("Two?");
-  // Keys right after the focus moved, and keys held down, do not answer.
+  // Keys pressed right after the focus moved, or held down, do not answer.
   await page.keyboard.down("1");
   await page.getByText("Press again to answer").waitFor();
   await untilSteady(card(page, "Two?"));
@@ -185,71 +185,78 @@ webTest("a question cancelled by its agent or with its task moves to the history
     await inHistory(page, text).getByText("Cancelled").waitFor();
 });
 
-webTest("a question that disappears never passes the focus to another one's answers", async () => {
-  const { person, agent } = await createPair(app.url);
-  const first = await ask(agent.send, { prompt: "One?", expires_in: 100 });
-  const second = await ask(agent.send, { prompt: "Two?", kind: "text", expires_in: 200 });
-  const third = await ask(agent.send, { prompt: "Three?", expires_in: 300 });
-  const page = await openPage(app.url, { as: person });
-  const headingFocused = () => page.waitForFunction(() => document.activeElement?.tagName === "H1");
-  await card(page, "One?").getByRole("button", { name: "Yes" }).focus();
-  await person.send(`POST /v1/questions/${first.id}/answer`, { answer: "No" });
-  await page.getByRole("status").getByText("Question answered elsewhere.").waitFor();
-  await headingFocused();
-  await page.keyboard.press("Enter");
-  await page.keyboard.press("y");
-  // Unsent text is reported, wherever the focus is.
-  await card(page, "Two?").getByRole("textbox").fill("half of an ans");
-  await card(page, "Three?").getByRole("button", { name: "Yes" }).focus();
-  await agent.send(`DELETE /v1/questions/${second.id}`);
-  await page.getByText("Question cancelled. Your draft wasn't sent.").waitFor();
-  expect(await page.evaluate(() => document.activeElement?.textContent)).toContain("Yes");
-  // For the last question too.
-  await agent.send(`DELETE /v1/questions/${third.id}`);
-  await headingFocused();
-  for (const { id } of [second, third]) {
-    expect((await agent.send(`GET /v1/questions/${id}`)).body.status).toBe("cancelled");
-  }
-});
+webTest(
+  "a question that disappears never passes the focus to another question's answers",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    const first = await ask(agent.send, { prompt: "One?", expires_in: 100 });
+    const second = await ask(agent.send, { prompt: "Two?", kind: "text", expires_in: 200 });
+    const third = await ask(agent.send, { prompt: "Three?", expires_in: 300 });
+    const page = await openPage(app.url, { as: person });
+    const headingFocused = () =>
+      page.waitForFunction(() => document.activeElement?.tagName === "H1");
+    await card(page, "One?").getByRole("button", { name: "Yes" }).focus();
+    await person.send(`POST /v1/questions/${first.id}/answer`, { answer: "No" });
+    await page.getByRole("status").getByText("Question answered elsewhere.").waitFor();
+    await headingFocused();
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("y");
+    // Unsent text is reported, wherever the focus is.
+    await card(page, "Two?").getByRole("textbox").fill("half of an ans");
+    await card(page, "Three?").getByRole("button", { name: "Yes" }).focus();
+    await agent.send(`DELETE /v1/questions/${second.id}`);
+    await page.getByText("Question cancelled. Your draft wasn't sent.").waitFor();
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toContain("Yes");
+    // The same holds for the last question.
+    await agent.send(`DELETE /v1/questions/${third.id}`);
+    await headingFocused();
+    for (const { id } of [second, third]) {
+      expect((await agent.send(`GET /v1/questions/${id}`)).body.status).toBe("cancelled");
+    }
+  },
+);
 
-webTest("a click on an item that has just appeared or moved is refused, and says so", async () => {
-  const { person, agent } = await createPair(app.url);
-  const below = await ask(agent.send, { prompt: "Below?", expires_in: 300 });
-  const page = await openPage(app.url, { as: person });
-  const yes = (text: string) => card(page, text).getByRole("button", { name: "Yes" });
-  await untilSteady(yes("Below?"));
-  let calls = 0;
-  page.on("request", (request) => {
-    if (request.url().includes("questions.answer")) calls++;
-  });
-  // The page itself clicks in the first frame: a test could not be as quick.
-  await page.evaluate(() => {
-    const pressed = new MutationObserver(() => {
-      const cards = document.querySelectorAll("article");
-      if (cards.length < 2) return;
-      pressed.disconnect();
-      for (const one of cards) {
-        const options = { bubbles: true, cancelable: true, detail: 1 };
-        one.querySelector("[data-careful]")!.dispatchEvent(new MouseEvent("click", options));
-      }
-      document.title = "pressed";
+webTest(
+  "a click on an item that has just appeared or moved is refused, and the page says so",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    const below = await ask(agent.send, { prompt: "Below?", expires_in: 300 });
+    const page = await openPage(app.url, { as: person });
+    const yes = (text: string) => card(page, text).getByRole("button", { name: "Yes" });
+    await untilSteady(yes("Below?"));
+    let calls = 0;
+    page.on("request", (request) => {
+      if (request.url().includes("questions.answer")) calls++;
     });
-    pressed.observe(document.body, { childList: true, subtree: true });
-  });
-  const above = await ask(agent.send, { prompt: "Above?", expires_in: 200 });
-  await card(page, "Above?").waitFor();
-  await page.getByText("Tap again to answer").waitFor();
-  await untilSteady(yes("Above?"));
-  // The second click of a double click does not hit what moves up under it.
-  await yes("Above?").dispatchEvent("click", { detail: 2 });
-  expect(calls).toBe(0);
-  await yes("Above?").dblclick();
-  await inHistory(page, "Above?").getByText("Answered").waitFor();
-  await untilSteady(yes("Below?"));
-  expect(calls).toBe(1);
-  expect((await agent.send(`GET /v1/questions/${below.id}`)).body.status).toBe("pending");
-  expect((await agent.send(`GET /v1/questions/${above.id}`)).body.answer).toBe("Yes");
-});
+    // The page itself clicks in the first frame, faster than a test could.
+    await page.evaluate(() => {
+      const pressed = new MutationObserver(() => {
+        const cards = document.querySelectorAll("article");
+        if (cards.length < 2) return;
+        pressed.disconnect();
+        for (const one of cards) {
+          const options = { bubbles: true, cancelable: true, detail: 1 };
+          one.querySelector("[data-careful]")!.dispatchEvent(new MouseEvent("click", options));
+        }
+        document.title = "pressed";
+      });
+      pressed.observe(document.body, { childList: true, subtree: true });
+    });
+    const above = await ask(agent.send, { prompt: "Above?", expires_in: 200 });
+    await card(page, "Above?").waitFor();
+    await page.getByText("Tap again to answer").waitFor();
+    await untilSteady(yes("Above?"));
+    // The second click of a double click does not hit the item that moves up under it.
+    await yes("Above?").dispatchEvent("click", { detail: 2 });
+    expect(calls).toBe(0);
+    await yes("Above?").dblclick();
+    await inHistory(page, "Above?").getByText("Answered").waitFor();
+    await untilSteady(yes("Below?"));
+    expect(calls).toBe(1);
+    expect((await agent.send(`GET /v1/questions/${below.id}`)).body.status).toBe("pending");
+    expect((await agent.send(`GET /v1/questions/${above.id}`)).body.answer).toBe("Yes");
+  },
+);
 
 webTest("an answer that the server does not confirm in time waits to be sent", async () => {
   const { person, agent } = await createPair(app.url);

@@ -1,6 +1,6 @@
 /**
- * Clicks on real notifications: Chromium draws them on a screen of their own (Xvfb), and xdotool moves the
- * pointer. `bun run clicks`, by hand: CI has neither, and dispatches the clicks in the worker instead.
+ * Clicks on real notifications: Chromium draws them on a separate screen (Xvfb), and xdotool moves the
+ * pointer. Run by hand with `bun run clicks`: CI has neither, and dispatches the clicks in the worker instead.
  */
 
 import { afterAll, expect, test } from "bun:test";
@@ -17,10 +17,10 @@ const { start, subscribe } = await createSubscriber({ headless: false });
 const BODY = [1010, 700] as const;
 const SECOND_BUTTON = [1011, 763] as const;
 
-/** Looks for the outcome of a click before the next one. */
+/** How often to look for the outcome of a click before clicking again. */
 const LOOKS = 20;
 
-/** Clicks until the outcome shows: a click on a notification that is still sliding in misses it. */
+/** Clicks until the outcome shows, since a click on a notification that is still sliding in misses it. */
 async function clickAt(
   [x, y]: readonly [number, number],
   outcome: () => boolean | Promise<boolean>,
@@ -35,7 +35,7 @@ async function clickAt(
   });
 }
 
-/** A subscribed browser without a page, and what its worker shows of a question. */
+/** A subscribed browser without a page, and the notification that its worker shows for a question. */
 async function begin() {
   const { app, person, agent } = await start();
   const { context, page } = await subscribe(app.url, person);
@@ -63,14 +63,14 @@ async function begin() {
 const answerOf = async ({ send }: Person, id: string) =>
   (await send(`GET /v1/questions/${id}`)).body.answer;
 
-test("a button answers while no page is open", async () => {
+test("a real notification button answers while no page is open", async () => {
   const { person, shown, asked } = await begin();
   const id = await asked("Publish version 2.4 now?");
   await clickAt(SECOND_BUTTON, async () => (await answerOf(person, id)) === "No");
   await until(async () => (await shown(id))[0]?.endsWith(": Answered: No"));
 });
 
-test("a click elsewhere opens the question, or leads the tab that is open to it", async () => {
+test("a real click elsewhere opens the question, or leads the open tab to it", async () => {
   const { app, context, page, asked } = await begin();
   const first = await asked("Without a tab?");
   const tabs = context.pages().length;

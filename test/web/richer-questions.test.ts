@@ -30,7 +30,7 @@ webTest("context and link are below the prompt, in a frame that names the agent"
   const { person, agent } = await createPair(app.url);
   const page = await openPage(app.url, { as: person, size: PHONE });
   await page.getByText("All caught up").waitFor();
-  // Its event has no context, so the page reads the question.
+  // The event has no context, so the page reads the question.
   await ask(agent.send, RICH);
   const frame = card(page, RICH.prompt).getByRole("figure", { name: "From the agent" });
   await frame.getByText("new line").waitFor();
@@ -63,7 +63,7 @@ webTest("a context that does not load says so, and loads on demand", async () =>
   await page.getByText("new line").waitFor();
 });
 
-webTest("other words are an answer, and a note goes with any", async () => {
+webTest("other words count as an answer, and any answer can have a note", async () => {
   const { person, agent } = await createPair(app.url);
   const page = await openPage(app.url, { as: person });
   const asked = agent.send("POST /v1/questions?wait=50", RICH);
@@ -84,7 +84,7 @@ webTest("other words are an answer, and a note goes with any", async () => {
   await other.waitFor();
   expect(await other.getByRole("button", { name: "Other…" }).count()).toBe(0);
   expect(await other.textContent()).not.toContain("If you don't answer");
-  // The draft of the first note is not the second's, and keys type in the field.
+  // The first note's draft is not used for the second, and keys type in the field.
   await press(other.getByRole("button", { name: "Add a note" }));
   await other.getByRole("textbox", { name: "Note" }).pressSequentially("yn");
   await press(other.getByRole("button", { name: "No", exact: true }));
@@ -92,7 +92,7 @@ webTest("other words are an answer, and a note goes with any", async () => {
   expect([answer, note]).toEqual(["No", "yn"]);
 });
 
-webTest("a note that is too long is not cut, and nothing is sent with it", async () => {
+webTest("a note that is too long is not cut, and its answer is not sent", async () => {
   const { person, agent } = await createPair(app.url);
   const { id } = await ask(agent.send, { prompt: "Long?" });
   const page = await openPage(app.url, { as: person });
@@ -110,7 +110,7 @@ webTest("a note that is too long is not cut, and nothing is sent with it", async
   await until(async () => (await agent.send(`GET /v1/questions/${id}`)).body.note === limit);
 });
 
-webTest("an answer given offline keeps its note, and is sent with it", async () => {
+webTest("an answer given offline keeps its note and is sent with it", async () => {
   expectComplaints(/Failed to load resource|ERR_/);
   const { person, agent } = await createPair(app.url);
   const { id } = await ask(agent.send, { prompt: "Deploy?" });
@@ -128,34 +128,31 @@ webTest("an answer given offline keeps its note, and is sent with it", async () 
   expect([answer, note]).toEqual(["Yes", "After six"]);
 });
 
-webTest(
-  "the whole host of a link is shown, and of a long fallback its time and its end",
-  async () => {
-    const { person, agent } = await createPair(app.url);
-    const host = `www.bank.example.${"login.".repeat(20)}evil.example`;
-    const fallback = `Keep it.${"\nNothing is deleted.".repeat(9)}\nThen delete the backups`;
-    const prompt = "Where to?";
-    await ask(agent.send, { prompt, kind: "text", url: `https://${host}/x`, fallback });
-    const page = await openPage(app.url, { as: person, size: PHONE });
-    const link = card(page, prompt).getByRole("link", { name: host });
-    const shown = link.getByText(host);
-    const size = (one: Element) => [one.scrollWidth, one.getBoundingClientRect().width];
-    const [wanted, given] = await shown.evaluate(size);
-    expect(given!).toBeGreaterThan(0);
-    expect(wanted!).toBeLessThanOrEqual(given! + 1);
-    const { right } = await shown.evaluate((one) => one.getBoundingClientRect().toJSON());
-    expect(right).toBeLessThanOrEqual(PHONE.width);
-    await card(page, prompt)
-      .getByText(/^If you don't answer \(\d+:\d\d left\):$/)
-      .waitFor();
-    await card(page, prompt).getByRole("button", { name: "Show all" }).click();
-    const end = await card(page, prompt).getByText("Then delete the backups").boundingBox();
-    const { y: below } = (await card(page, prompt).getByRole("textbox").boundingBox())!;
-    expect(end!.y + end!.height).toBeLessThanOrEqual(below);
-  },
-);
+webTest("a link's whole host is shown, and a long fallback's time and end", async () => {
+  const { person, agent } = await createPair(app.url);
+  const host = `www.bank.example.${"login.".repeat(20)}evil.example`;
+  const fallback = `Keep it.${"\nNothing is deleted.".repeat(9)}\nThen delete the backups`;
+  const prompt = "Where to?";
+  await ask(agent.send, { prompt, kind: "text", url: `https://${host}/x`, fallback });
+  const page = await openPage(app.url, { as: person, size: PHONE });
+  const link = card(page, prompt).getByRole("link", { name: host });
+  const shown = link.getByText(host);
+  const size = (one: Element) => [one.scrollWidth, one.getBoundingClientRect().width];
+  const [wanted, given] = await shown.evaluate(size);
+  expect(given!).toBeGreaterThan(0);
+  expect(wanted!).toBeLessThanOrEqual(given! + 1);
+  const { right } = await shown.evaluate((one) => one.getBoundingClientRect().toJSON());
+  expect(right).toBeLessThanOrEqual(PHONE.width);
+  await card(page, prompt)
+    .getByText(/^If you don't answer \(\d+:\d\d left\):$/)
+    .waitFor();
+  await card(page, prompt).getByRole("button", { name: "Show all" }).click();
+  const end = await card(page, prompt).getByText("Then delete the backups").boundingBox();
+  const { y: below } = (await card(page, prompt).getByRole("textbox").boundingBox())!;
+  expect(end!.y + end!.height).toBeLessThanOrEqual(below);
+});
 
-webTest("what was being written when a question expires can be sent as a message", async () => {
+webTest("text being written when a question expires can be sent as a message", async () => {
   const { person, agent } = await createPair(app.url);
   await ask(agent.send, { prompt: "Name?", kind: "text", expires_in: 100 });
   await ask(agent.send, { prompt: "Yes?", expires_in: 100 });
@@ -210,7 +207,7 @@ webTest("an answer that comes too late is sent as a message with one tap", async
   expect(await texts()).toEqual([`My answer to “${begins}”, which had expired: Yes\nCarefully`]);
   expect(await page.getByRole("button", { name: "Send as a message" }).count()).toBe(0);
 
-  // A link to it says so, and another browser sends no second answer.
+  // A link to the question says so, and another browser sends no second answer.
   await page.goto(`${app.url}/#/questions/${id}`);
   await page.getByText("You sent “Yes” as a message.").waitFor();
   expect(await page.getByRole("button", { name: "No", exact: true }).count()).toBe(0);

@@ -17,7 +17,7 @@ const PICTURES = process.env.RELAY_TEST_PICTURES;
 const results = (page: Page) => page.getByRole("list", { name: "Results" }).getByRole("listitem");
 const field = (page: Page) => page.getByRole("searchbox", { name: "Search tasks and questions" });
 
-webTest("the search finds tasks and questions by every word, as one types", async () => {
+webTest("the search finds tasks and questions by every word as the person types", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person, "Ledger bot");
   const invoices = await createTask(agent.send, {
@@ -40,7 +40,7 @@ webTest("the search finds tasks and questions by every word, as one types", asyn
       return found.length === names.length && names.every((name, at) => name.test(found[at]!));
     });
   };
-  // Words in a name come first; any case and order counts.
+  // Words in a name come first; any case and order matches.
   await search("ROUNDING", /rounding of|which/i, /rounding of|which/i, /Compare the invoices/);
   const excerpt = results(page).nth(2).locator("mark");
   expect(await excerpt.allTextContents()).toEqual(["Rounding"]);
@@ -52,7 +52,7 @@ webTest("the search finds tasks and questions by every word, as one types", asyn
   await page.getByText("Nothing found").waitFor();
   await search("october", /Compare/);
   await page.getByRole("status").getByText("1 result").waitFor();
-  // What changes meanwhile is found too.
+  // Changes made meanwhile are found too.
   await createTask(agent.send, { title: "Late in October" });
   await search("october", /Late in/, /Compare/);
   await field(page).press("ArrowDown");
@@ -76,7 +76,7 @@ webTest("a link to another search is followed while the search is open", async (
   await go(page, "search?q=giraffe");
   await results(page).getByText("giraffe").waitFor();
   expect(await field(page).inputValue()).toBe("giraffe");
-  // What is typed goes to the address, and nothing that is typed meanwhile is lost.
+  // The typed text goes to the address, and nothing typed meanwhile is lost.
   await field(page).pressSequentially(" feed the", { delay: 120 });
   await until(() => new URL(page.url()).hash === "#/search?q=giraffe+feed+the");
   expect(await field(page).inputValue()).toBe("giraffe feed the");
@@ -113,7 +113,7 @@ webTest("the search includes older questions on request", async () => {
 });
 
 webTest(
-  "an agent's view is a timeline of its tasks and questions, of which few are rendered",
+  "an agent's view is a timeline of its tasks and questions that renders only a few of them",
   async () => {
     const { person, agent } = await createPair(app.url);
     const stranger = await createAgent(app.url, person, "Another");
@@ -142,7 +142,7 @@ webTest(
     expect(await violations(page)).toEqual([]);
     await expectNoOverflow(page);
     if (PICTURES) await page.screenshot({ path: `${PICTURES}/timeline.png` });
-    // It follows what happens.
+    // The timeline follows what happens.
     await agent.send(`PATCH /v1/tasks/${task.id}`, { status: "done" });
     await timeline.getByText("Task finished").waitFor();
     await person.send(`POST /v1/questions/${question.id}/answer`, { answer: "Yes" });

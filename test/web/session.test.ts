@@ -92,7 +92,7 @@ webTest("without a response the page shows the age of its data", async () => {
   await page.getByText(/^Offline\. Last updated/).waitFor();
 });
 
-webTest("a refused replacement of the token leaves the old one in force", async () => {
+webTest("if a token replacement is refused, the old token stays valid", async () => {
   expectComplaints(/Failed to load resource/);
   const person = await createPerson(app.url);
   const page = await openPage(app.url, { as: person, at: "#/account" });
@@ -116,7 +116,7 @@ webTest("a refused replacement of the token leaves the old one in force", async 
   expect((await person.send("GET /v1/account")).status).toBe(200);
 });
 
-webTest("two tabs that replace the token at once continue with the same one", async () => {
+webTest("two tabs that replace the token at once continue with the same token", async () => {
   expectComplaints(/401/);
   const { person, agent } = await createPair(app.url);
   const page = await openPage(app.url, { as: person, at: "#/account" });

@@ -1,4 +1,4 @@
-/** Connecting an agent: instructions for each client, and the sign of its first request. */
+/** Connecting an agent: instructions for each client, and how the page shows the first request. */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
@@ -21,12 +21,12 @@ import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
 const webTest = browserTests();
 const app = await startTestApp();
 
-/** The texts of the instructions that are shown. */
+/** The texts of the displayed instructions. */
 const codes = (page: Page) => page.locator("ol pre").allInnerTexts();
 
 const choose = (page: Page, name: string) => page.getByLabel("Client").selectOption(name);
 
-/** What an MCP client sends first. */
+/** The first message of an MCP client. */
 async function initialize(url: string, key: string, host: string) {
   const params = {
     protocolVersion: "2025-06-18",
@@ -47,7 +47,7 @@ async function initialize(url: string, key: string, host: string) {
   await answer.text();
 }
 
-webTest("each client has its lines, with the key while it is known", async () => {
+webTest("each client has its own setup lines, with the key while it is known", async () => {
   const person = await createPerson(app.url);
   const context = await openProfile(app.url, { as: person });
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -71,7 +71,7 @@ webTest("each client has its lines, with the key while it is known", async () =>
   const copied = await page.evaluate(() => navigator.clipboard.readText());
   expect([copied]).toEqual(expected(secret, "Codex"));
   await page.getByRole("link", { name: "Done" }).click();
-  // They can be seen again, with a placeholder. The client is the one chosen last.
+  // They can be shown again, with a placeholder. The client is the one chosen last.
   await page.getByRole("link", { name: "Setup" }).click();
   await page.getByLabel("Sign-in").selectOption("The agent's key");
   await page.getByText("Put the key you saved in place of").waitFor();
@@ -81,7 +81,7 @@ webTest("each client has its lines, with the key while it is known", async () =>
   expect(await docs.getAttribute("href")).toBe(`${app.url}/docs`);
 });
 
-webTest("the lines use PUBLIC_URL even if the page has another address", async () => {
+webTest("the setup lines use PUBLIC_URL even if the page has another address", async () => {
   const behind = await startTestApp({ env: { PUBLIC_URL: "https://relay.example/at" } });
   const { person, agent } = await createPair(behind.local_url);
   const at = `#/agents/${agent.key.id}/setup`;
@@ -89,7 +89,7 @@ webTest("the lines use PUBLIC_URL even if the page has another address", async (
   await page.getByText("relay https://relay.example/at/mcp --header").waitFor();
 });
 
-webTest("an agent that a client got access to counts as connected too", async () => {
+webTest("an agent to which a client got access counts as connected too", async () => {
   const { person, agent } = await createPair(app.url);
   const page = await openPage(app.url, { as: person, at: "#/agents/new" });
   await page.getByText("Waiting for your approval…").waitFor();
@@ -99,7 +99,7 @@ webTest("an agent that a client got access to counts as connected too", async ()
 });
 
 webTest(
-  "where OAuth is not offered, the page asks for a name and shows the key's lines",
+  "where OAuth is not offered, the page asks for a name and shows lines with the key",
   async () => {
     const options = { env: { PUBLIC_URL: "http://192.0.2.1:3000" } };
     const { local_url } = await startTestApp(options);
@@ -113,7 +113,7 @@ webTest(
   },
 );
 
-webTest("behind a proxy that hides the address, the server's word decides", async () => {
+webTest("behind a proxy that hides the address, the server's own statement decides", async () => {
   expectComplaints(/404/);
   const { person } = await createPair(app.url);
   const context = await openProfile(app.url, { as: person });
@@ -146,7 +146,7 @@ webTest("the page says when the agent connects, and leads to its first question"
   await page.getByText("Answered").waitFor();
 });
 
-webTest("a request that names no client and no host is noticed too", async () => {
+webTest("the page notices a first request that names no client and no host too", async () => {
   const { person, agent } = await createPair(app.url);
   const context = await openProfile(app.url, { as: person });
   const page = await context.newPage();
@@ -159,7 +159,7 @@ webTest("a request that names no client and no host is noticed too", async () =>
   await page.getByRole("status").getByText("Connected", { exact: true }).waitFor();
 });
 
-webTest("where OAuth is offered, lines without a key come first", async () => {
+webTest("where OAuth is offered, setup lines without a key come first", async () => {
   const person = await createPerson(app.url);
   const older = await createAgent(app.url, person, "Older");
   const page = await openPage(app.url, { as: person, at: "#/agents/new", size: PHONE });
@@ -181,13 +181,13 @@ webTest("where OAuth is offered, lines without a key come first", async () => {
   await page.getByText("Connected: Claude Code 2.1.197 on studio.local").waitFor();
   await page.getByRole("link", { name: "Done" }).click();
   await page.getByRole("heading", { name: "Test client" }).waitFor();
-  // Later both ways are there.
+  // Later both ways are offered.
   await page.getByRole("link", { name: "Setup" }).click();
   expect((await codes(page)).join()).not.toContain(KEY_PLACEHOLDER);
   await page.getByLabel("Sign-in").selectOption("The agent's key");
   await choose(page, "Claude Code");
   expect((await codes(page)).join()).toContain(KEY_PLACEHOLDER);
-  // A key can be made instead.
+  // A key can be created instead.
   await page.goto(`${app.url}/#/agents/new`);
   await page.getByLabel("Name").fill("Script");
   await page.getByRole("button", { name: "Create agent" }).click();

@@ -18,7 +18,7 @@ const isWelcome = (page: Page) => page.getByLabel("Account token").waitFor();
 const storedIn = (page: Page, name: string) =>
   page.evaluate((key) => localStorage.getItem(key), name);
 
-/** What another program keeps: whether each part is still there. */
+/** What another program stores: whether each part is still there. */
 const others = (page: Page) =>
   page.evaluate(async () => ({
     local: localStorage.getItem("other.settings"),
@@ -61,7 +61,7 @@ const untilActive = (page: Page) =>
   );
 
 webTest(
-  "a start, an update and a sign-out leave alone what others of the origin keep",
+  "a start, an update and a sign-out do not touch what other programs of the origin keep",
   async () => {
     expectComplaints(NOISE);
     const person = await createPerson(one.url);
@@ -74,7 +74,7 @@ webTest(
       await keepOthers(page);
       await signInWith(page, phone.token);
       await untilActive(page);
-      // A cache of an earlier version of the page goes, by its own name alone.
+      // A cache of an earlier version of the page is deleted, by its own name alone.
       const old = `relay ${url}${path} old`;
       await page.evaluate(async (name) => {
         await caches.open(name);
@@ -98,7 +98,7 @@ webTest(
   },
 );
 
-webTest("Relays under two paths have a sign-in each, and a stream each", async () => {
+webTest("Relays under two paths have separate sign-ins and streams", async () => {
   expectComplaints(NOISE);
   const first = await createPair(one.url);
   const second = await createPair(two.url);
@@ -127,7 +127,7 @@ webTest("Relays under two paths have a sign-in each, and a stream each", async (
 });
 
 webTest(
-  "a sign-in that an earlier version kept goes to the Relay that knows it, and stays for a roll-back",
+  "a sign-in kept by an earlier version goes to the Relay that knows it, and stays for a rollback",
   async () => {
     expectComplaints(NOISE);
     const { person, agent } = await createPair(two.url);
@@ -147,7 +147,7 @@ webTest(
       },
       [person.token, person.account.id, JSON.stringify({ account_id: person.account.id, answers })],
     );
-    // The other Relay does not know it: nothing is taken or erased.
+    // The other Relay does not know it, so nothing is taken or erased.
     await page.goto(`${proxy.url}/one/`);
     await page.waitForResponse("**/trpc/accounts.get**");
     await isWelcome(page);
@@ -155,7 +155,7 @@ webTest(
 
     await page.goto(`${proxy.url}/two/`);
     await untilLive(page);
-    // What waited is sent.
+    // What was waiting is sent.
     await until(async () => (await agent.send(`GET /v1/questions/${id}`)).body.answer === "Yes");
     expect(await storedIn(page, "relay /two/ token")).toBe(person.token);
     expect(await storedIn(page, "relay.token")).toBe(person.token);
@@ -178,7 +178,7 @@ webTest(
   },
 );
 
-webTest("a roll-back and a new version after it find each other's sign-ins", async () => {
+webTest("a rollback and a new version after it find each other's sign-ins", async () => {
   expectComplaints(NOISE);
   const person = await createPerson(one.url);
   const proxy = proxyOf();

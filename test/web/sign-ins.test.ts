@@ -1,4 +1,4 @@
-/** The list of sign-ins, word of new ones, and signing out (§5.13). */
+/** The list of sign-ins, notices of new sign-ins, and signing out (§5.13). */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
@@ -16,7 +16,7 @@ const sessionsOf = async ({ send }: Pick<Person, "send">) =>
 const statusOf = async (token: string) => (await client(app.url, token)("GET /v1/account")).status;
 const signOut = (page: Page) => page.getByRole("button", { name: "Sign out", exact: true });
 
-webTest("the list has this browser first, and labels can be changed", async () => {
+webTest("the list of sign-ins begins with this browser, and labels can be changed", async () => {
   expectComplaints(/422/);
   const person = await createPerson(app.url);
   await pair(app.url, person, "Safari on iPhone");
@@ -26,7 +26,7 @@ webTest("the list has this browser first, and labels can be changed", async () =
   await rows.nth(0).getByText("This browser").waitFor();
   await rows.nth(0).getByText("Created with the account").waitFor();
   await rows.nth(1).getByText("Safari on iPhone").waitFor();
-  // It was added just now.
+  // This browser was added just now.
   expect(await rows.nth(1).getByText("Never used").count()).toBe(0);
   expect(await rows.nth(0).getByRole("button", { name: "Sign out" }).count()).toBe(0);
   await expectNoOverflow(page);
@@ -49,14 +49,14 @@ webTest("a new sign-in shows on every other device, where it can be signed out",
     await openPage(app.url, { as: person, at: "#/tasks" }),
     await openPage(app.url, { as: person }),
   ];
-  // It learns of it when it is back.
+  // It learns of the sign-in when it is back.
   await away.goto("about:blank");
   const phone = await pair(app.url, person, "Safari on iPhone");
   const phone_page = await openPage(app.url, { as: phone, size: PHONE });
   const notice = "Safari on iPhone signed in to your account with a code from 127.0.0.1.";
   await desk.getByRole("status").getByText(notice).waitFor();
   await expectNoOverflow(desk);
-  // Whoever just came is not told of itself, nor of those before.
+  // A new sign-in is told neither of itself nor of earlier ones.
   expect(await phone_page.getByText("signed in to your account").count()).toBe(0);
   await away.goto(`${app.url}/#/questions`);
   await away.getByRole("status").getByText(notice).waitFor();
@@ -75,8 +75,8 @@ webTest("a new sign-in shows on every other device, where it can be signed out",
   expect(await sessionsOf(person)).toHaveLength(1);
 });
 
-webTest("signing out ends the sign-in where there are others", async () => {
-  // Of what the account view still loads.
+webTest("signing out ends the sign-in if the account has others", async () => {
+  // Requests that the account view is still loading.
   expectComplaints(/401/);
   const person = await createPerson(app.url);
   const phone = await pair(app.url, person);
@@ -115,7 +115,7 @@ webTest("a sign-out that the server refuses leaves the browser signed in", async
   const phone = await pair(app.url, person);
   const page = await openPage(app.url, { as: person, at: "#/account" });
   await page.getByRole("button", { name: /^Sign out Unnamed/ }).waitFor();
-  // The other one goes, and this page hears of it too late.
+  // The other sign-in ends, and this page hears of it too late.
   await page.route("**/trpc/sessions.delete", async (route) => {
     await phone.send(`DELETE /v1/sessions/${phone.session.id}`);
     await route.continue();

@@ -1,4 +1,4 @@
-/** The page behind a proxy with a sign-in of its own, which lets no request without its cookie through. */
+/** The page behind a proxy with its own sign-in, which passes no request without its cookie. */
 
 import { expect } from "bun:test";
 import { ADMIN_TOKEN } from "../support/admin.ts";
@@ -13,7 +13,7 @@ const webTest = browserTests({ worker: true });
 const app = await startTestApp({ env: { ADMIN_TOKEN } });
 const NOISE = /Failed to load (resource|module)|ERR_|Service ?Worker|Content Security Policy|CORS/i;
 
-/** How a proxy asks for its sign-in: in place of the answer, or at another address. */
+/** How a proxy asks for its sign-in: in place of the response, or at another address. */
 const elsewhere = startFrontProxy({});
 const ASKS: Readonly<Record<string, () => Response>> = {
   "a page": () => html("Another program", 200),
@@ -22,7 +22,7 @@ const ASKS: Readonly<Record<string, () => Response>> = {
 
 for (const [name, ask_for] of Object.entries(ASKS)) {
   webTest(
-    `the page can be installed, and says so when the proxy answers with ${name}`,
+    `the page can be installed, and says so when the proxy responds with ${name}`,
     async () => {
       expectComplaints(NOISE);
       const { person, agent } = await createPair(app.url);
@@ -40,7 +40,7 @@ for (const [name, ask_for] of Object.entries(ASKS)) {
       expect(manifest.errors).toEqual([]);
       expect(JSON.parse(manifest.data!).name).toBe("Relay");
 
-      // Its session ends while the page is open, and the event stream goes on.
+      // The proxy's session ends while the page is open, and the event stream continues.
       const { id } = await ask(agent.send, { prompt: "Still there?" });
       await page.getByText("Still there?").waitFor();
       await context.clearCookies();
@@ -72,13 +72,13 @@ webTest("the admin page says so when the proxy redirects it to its sign-in", asy
   await untilAdminLive(page);
 });
 
-webTest("a sign-in page of the proxy is never kept in the place of a file", async () => {
+webTest("the service worker never caches a proxy's sign-in page in place of a file", async () => {
   expectComplaints(NOISE);
   const { person } = await createPair(app.url);
   const proxy = startFrontProxy({ "/": app.url });
   const context = await openProfile(proxy.url, { as: person });
   const page = await context.newPage();
-  /** Files that the service worker asks for are answered with the sign-in page: its session has just ended. */
+  /** The service worker's requests for files get the sign-in page: the proxy's session has just ended. */
   let answered = 0;
   proxy.use(({ url }, headers) => {
     const by_worker = headers.get("sec-fetch-dest") === "empty";

@@ -1,4 +1,4 @@
-/** A start link: the first account of a server that creates one only (§5.2.1). */
+/** A start link: the first account of a server that creates only one (§5.2.1). */
 
 import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -12,7 +12,7 @@ const app = await startTestApp({ env });
 const code = (await app.startCode())!;
 
 webTest(
-  "a start link creates the first account, only when asked, and leaves the address",
+  "a start link creates the first account, only on request, and leaves the address",
   async () => {
     expectComplaints(/422|403/);
     const wrong = await openPage(app.url, { at: `#/start/${"x".repeat(22)}` });
@@ -26,10 +26,10 @@ webTest(
     expect(page.url()).toBe(`${app.url}/#/`);
     expect(await violations(page)).toEqual([]);
     expect(await page.evaluate(() => localStorage.length)).toBe(0);
-    // A reload does not lose it.
+    // A reload does not lose the start code.
     await page.reload();
     await page.getByRole("heading", { name: "Create the first account" }).waitFor();
-    // It was looked at, and nothing was created.
+    // The link was looked at, and nothing was created.
     expect(await app.startCode()).toBe(code);
     await page.getByRole("button", { name: "Create account" }).click();
     await page.getByRole("heading", { name: "Your account is ready" }).waitFor();
@@ -62,14 +62,14 @@ webTest("the first view names the terminal where an account needs the start code
   await page.getByText("open the address that Relay shows in its terminal").waitFor();
   expect(await page.getByRole("button", { name: "Create account" }).count()).toBe(0);
   expect(await violations(page)).toEqual([]);
-  // A link that is opened in a tab that shows the page already.
+  // A link opened in a tab that already shows the page.
   await go(page, `start/${code}`);
   await page.getByRole("heading", { name: "Create the first account" }).waitFor();
   expect(page.url()).toBe(`${fresh.url}/#/`);
 });
 
 webTest(
-  "a start link changes nothing for who is signed in, nor where anyone creates accounts",
+  "a start link changes nothing for a signed-in person, or where anyone may create accounts",
   async () => {
     const used = await startTestApp({ env });
     const start_code = (await used.startCode())!;

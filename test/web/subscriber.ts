@@ -1,4 +1,4 @@
-/** A browser that subscribes to Relay's pushes for real, by a stand-in of its push service. */
+/** A browser that really subscribes to Relay's pushes, through a stand-in of its push service. */
 
 import { afterAll } from "bun:test";
 import type { BrowserContext } from "playwright-core";
@@ -10,13 +10,13 @@ import { openOwnBrowser, openTab, signIn, untilLive } from "./browser.ts";
 /** Called at the top of a test file. `headless` false: in a window of the display. */
 export async function createSubscriber({ headless = true } = {}) {
   const push = await startChromiumPush();
-  /** One for all tests, since the first subscription of a profile takes long. */
+  /** One browser for all tests, since the first subscription of a profile takes long. */
   let opened: Promise<BrowserContext> | undefined;
 
   return {
     push,
 
-    /** A Relay of its own for each test: the browser tells them apart by their origins. */
+    /** A separate Relay for each test: the browser tells them apart by their origins. */
     async start() {
       const app = await startTestApp({
         env: { VAPID_SUBJECT: "mailto:operator@example.com", WEB_PUSH_HOSTS: push.host },

@@ -38,7 +38,7 @@ webTest("visible tabs have a stream each, and hidden ones share the leader's", a
   const { person, agent } = await createPair(app.url);
   const context = await openProfile(app.url, { as: person });
   const tabs: Awaited<ReturnType<typeof openCounted>>[] = [];
-  // One more tab than a browser has connections to a server.
+  // One tab more than a browser has connections to a server.
   for (let i = 0; i < 7; i++) {
     const counted = await openCounted(context);
     await untilLive(counted.tab);
@@ -50,7 +50,7 @@ webTest("visible tabs have a stream each, and hidden ones share the leader's", a
   const counts = () => tabs.map(({ streams }) => streams());
   await until(async () => counts().join() === "1,0,0,0,0,0,1");
 
-  // The last one is as live as if it were alone, and can act.
+  // The last tab is as live as if it were alone, and can act.
   const last = tabs[6]!.tab;
   const first = tabs[0]!.tab;
   await createTask(agent.send, { title: "Seen at once", status: "in_progress" });

@@ -49,21 +49,24 @@ async function open() {
   return { agent, first, page, left };
 }
 
-webTest("the confirmation closes with its task and does not apply to the next one", async () => {
-  const { agent, first, page, left } = await open();
-  await askAbout(page, "First");
-  await agent.send(`DELETE /v1/tasks/${first.id}`);
-  await confirmation(page).waitFor({ state: "detached" });
-  await sheet(page).getByText("Task not found").waitFor();
-  await page.keyboard.press("Escape");
-  await sheet(page).waitFor({ state: "detached" });
-  await page.getByRole("link", { name: "Second" }).click();
-  await sheet(page).getByRole("button", { name: "Delete" }).waitFor();
-  expect(await confirmation(page).count()).toBe(0);
-  expect(await left()).toEqual(["Second"]);
-});
+webTest(
+  "the delete confirmation closes with its task and does not apply to the next task",
+  async () => {
+    const { agent, first, page, left } = await open();
+    await askAbout(page, "First");
+    await agent.send(`DELETE /v1/tasks/${first.id}`);
+    await confirmation(page).waitFor({ state: "detached" });
+    await sheet(page).getByText("Task not found").waitFor();
+    await page.keyboard.press("Escape");
+    await sheet(page).waitFor({ state: "detached" });
+    await page.getByRole("link", { name: "Second" }).click();
+    await sheet(page).getByRole("button", { name: "Delete" }).waitFor();
+    expect(await confirmation(page).count()).toBe(0);
+    expect(await left()).toEqual(["Second"]);
+  },
+);
 
-webTest("going back closes the confirmation with its task", async () => {
+webTest("going back closes the delete confirmation with its task", async () => {
   const { page, left } = await open();
   await askAbout(page, "First");
   await page.goBack();
@@ -75,32 +78,37 @@ webTest("going back closes the confirmation with its task", async () => {
   expect(await left()).toHaveLength(2);
 });
 
-webTest("the confirmation stays while the task is being deleted, and shows a failure", async () => {
-  expectComplaints(/Failed to load resource/);
-  const { page, left } = await open();
-  const release = await hold(page, "tasks.delete");
-  await askAbout(page, "First");
-  await confirm(page).click();
-  await page.keyboard.press("Escape");
-  expect(await confirmation(page).getByRole("button", { name: "Cancel" }).isDisabled()).toBe(true);
-  release("fail");
-  await confirmation(page).getByRole("alert").waitFor();
-  await page.keyboard.press("Escape");
-  await confirmation(page).waitFor({ state: "detached" });
-  expect(hashOf(page)).toStartWith("#/tasks/");
-  await page.unroute("**/trpc/tasks.delete");
-  // The confirmation can be opened again.
-  await sheet(page).getByRole("button", { name: "Delete" }).click();
-  await confirmation(page).waitFor();
-  expect(await confirmation(page).getByRole("alert").count()).toBe(0);
-  await confirm(page).click();
-  await page.getByText("Task deleted").waitFor();
-  await sheet(page).waitFor({ state: "detached" });
-  expect(hashOf(page)).toBe("#/tasks");
-  expect(await left()).toEqual(["Second"]);
-});
+webTest(
+  "the delete confirmation stays while the task is being deleted, and shows a failure",
+  async () => {
+    expectComplaints(/Failed to load resource/);
+    const { page, left } = await open();
+    const release = await hold(page, "tasks.delete");
+    await askAbout(page, "First");
+    await confirm(page).click();
+    await page.keyboard.press("Escape");
+    expect(await confirmation(page).getByRole("button", { name: "Cancel" }).isDisabled()).toBe(
+      true,
+    );
+    release("fail");
+    await confirmation(page).getByRole("alert").waitFor();
+    await page.keyboard.press("Escape");
+    await confirmation(page).waitFor({ state: "detached" });
+    expect(hashOf(page)).toStartWith("#/tasks/");
+    await page.unroute("**/trpc/tasks.delete");
+    // The confirmation can be opened again.
+    await sheet(page).getByRole("button", { name: "Delete" }).click();
+    await confirmation(page).waitFor();
+    expect(await confirmation(page).getByRole("alert").count()).toBe(0);
+    await confirm(page).click();
+    await page.getByText("Task deleted").waitFor();
+    await sheet(page).waitFor({ state: "detached" });
+    expect(hashOf(page)).toBe("#/tasks");
+    expect(await left()).toEqual(["Second"]);
+  },
+);
 
-webTest("a late response does not navigate", async () => {
+webTest("a late response to a deletion does not navigate", async () => {
   const { page } = await open();
   const release = await hold(page, "tasks.delete");
   await askAbout(page, "First");
@@ -129,11 +137,11 @@ webTest("a deletion that fails after its sheet was closed shows a toast", async 
   await page.getByRole("link", { name: "First" }).waitFor();
 });
 
-webTest("closing twice goes back once", async () => {
+webTest("closing a task's sheet twice goes back once", async () => {
   const { page } = await open();
   await page.getByRole("link", { name: "First" }).click();
   await sheet(page).waitFor();
-  // The page itself clicks: a test could not be as quick.
+  // The page itself clicks, faster than a test could.
   await sheet(page)
     .getByRole("button", { name: "Close" })
     .evaluate((button: HTMLElement) => {

@@ -23,7 +23,7 @@ async function open() {
   return { agent, id, path, page };
 }
 
-webTest("values changed elsewhere are shown beside the person's own", async () => {
+webTest("the task form shows values changed elsewhere beside the person's own", async () => {
   const { agent, path, page } = await open();
   await sheet(page).getByLabel("Status", { exact: true }).selectOption("in_progress");
   await sheet(page).getByLabel("Priority").selectOption("low");
@@ -46,7 +46,7 @@ webTest("values changed elsewhere are shown beside the person's own", async () =
   expect(body).toMatchObject({ status: "todo", priority: "high", notify: false });
 });
 
-webTest("a field that is reset counts as untouched", async () => {
+webTest("a task field that is reset counts as untouched", async () => {
   const { agent, path, page } = await open();
   const title = sheet(page).getByLabel("Title");
   await title.fill("Old and more");

@@ -9,11 +9,11 @@ import { browserTests, openPage, press } from "./browser.ts";
 const webTest = browserTests();
 const app = await startTestApp();
 
-webTest("only the pressed button shows progress", async () => {
+webTest("only the pressed button of a task shows progress", async () => {
   const { person, agent } = await createPair(app.url);
   await createTask(agent.send, { title: "Slow" });
   const page = await openPage(app.url, { as: person, at: "#/tasks" });
-  /** The request that is held back; the page shows its progress before the request is made. */
+  /** The request that is held back; the page shows its progress before making the request. */
   let held: (() => void) | undefined;
   const release = async () => {
     (await until(() => held))();

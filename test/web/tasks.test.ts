@@ -1,4 +1,4 @@
-/** Tasks in the page: live, edited and filtered, ten thousand of them too. */
+/** Tasks in the page: live, edited and filtered, even ten thousand of them. */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
@@ -25,7 +25,7 @@ const row = (page: Page, text: string) => page.locator("li", { hasText: text });
 const group = (page: Page, name: string) => page.getByRole("button", { name, exact: false });
 const sheet = (page: Page) => page.getByRole("dialog");
 
-/** What the list shows from top to bottom. */
+/** What the list shows, from top to bottom. */
 const titles = (page: Page) => page.locator("li a bdi[dir]").allInnerTexts();
 
 webTest("tasks are listed by status and update live", async () => {
@@ -44,7 +44,7 @@ webTest("tasks are listed by status and update live", async () => {
   await row(page, "First").getByText("Reads the log").waitFor();
   const bar = row(page, "First").getByRole("progressbar");
   expect(await bar.getAttribute("aria-valuenow")).toBe("40");
-  // It moves to the group of finished tasks, which is closed at first.
+  // The task moves to the group of finished tasks, which is closed at first.
   await agent.send(`PATCH /v1/tasks/${id}`, { status: "done" });
   await row(page, "First").waitFor({ state: "detached" });
   await group(page, "Done").click();
@@ -112,7 +112,7 @@ webTest("a click on Finish is ignored if another task has just moved there", asy
   page.on("request", (request) => {
     if (request.url().includes("tasks.update")) calls++;
   });
-  // The page itself clicks in the first frame that shows the move: a test could not be as quick.
+  // The page itself clicks in the first frame that shows the move, faster than a test could.
   await page.evaluate(() => {
     const before = document.querySelector("button[title=Finish]")!;
     const { top } = before.getBoundingClientRect();
@@ -136,7 +136,7 @@ webTest("a click on Finish is ignored if another task has just moved there", asy
   expect(calls).toBe(1);
 });
 
-webTest("a refused value is reported at its field", async () => {
+webTest("a refused value is reported at its field of the task form", async () => {
   expectComplaints(/422/);
   const { person, agent } = await createPair(app.url);
   const { id } = await createTask(agent.send, { title: "Here" });
@@ -170,7 +170,7 @@ webTest("a refused value is reported at its field", async () => {
   await sheet(page).getByText("Task not found").waitFor();
 });
 
-webTest("the filter by agent, status and priority is part of the address", async () => {
+webTest("the task filter by agent, status and priority is part of the address", async () => {
   const { person, agent } = await createPair(app.url);
   const second = await createAgent(app.url, person, "second");
   await createTask(agent.send, { title: "a-low", priority: "low" });
@@ -260,7 +260,7 @@ webTest("a deleted agent cannot be chosen in the filter or for a task", async ()
   await row(page, "Stays").waitFor();
 });
 
-webTest("at 400% zoom a long title leaves room for the rest", async () => {
+webTest("at 400% zoom a task's long title leaves room for the rest", async () => {
   const { person, agent } = await createPair(app.url);
   const { id } = await createTask(agent.send, { title: "Long words ".repeat(18) });
   const size = { width: 320, height: 200 };

@@ -1,4 +1,4 @@
-/** What "Notify this device" says where the browser, its address or its settings stand in the way. */
+/** What "Notify this device" says where the browser, its address or its settings prevent it. */
 
 import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -14,7 +14,7 @@ const iphone = (version: string) =>
 const ipad = (version: string) =>
   `Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/${version} Safari/605.1.15`;
 
-/** A way to open the page, and what its settings begin with. */
+/** A way to open the page, and how its settings begin. */
 interface Case {
   readonly url?: string;
   readonly agent?: string;
@@ -36,7 +36,7 @@ const CASES: Readonly<Record<string, Case>> = {
 
 for (const [name, one] of Object.entries(CASES)) {
   const { url = app.url, agent, granted, denied, says } = one;
-  webTest(`the settings say how notifications get to this device: ${name}`, async () => {
+  webTest(`the settings say how notifications reach this device: ${name}`, async () => {
     expectComplaints(/Cross-Origin-Opener-Policy header has been ignored/);
     const person = await createPerson(app.url);
     const context = await openProfile(url, { as: person, size: PHONE });
@@ -68,7 +68,7 @@ for (const [name, one] of Object.entries(CASES)) {
   });
 }
 
-webTest("where the server has no web push, the page's own notifications are offered", async () => {
+webTest("where the server has no Web Push, the page's own notifications are offered", async () => {
   const without = await startTestApp();
   const person = await createPerson(without.url);
   expectComplaints(/404/);

@@ -1,4 +1,4 @@
-/** Times in the page: relative, with the exact time on request, in the form of the browser's locale. */
+/** Times in the page: relative, with the exact time on request, in the format of the browser's locale. */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
@@ -12,7 +12,7 @@ const webTest = browserTests();
 const clock = createTestClock();
 const app = await startTestApp({ clock });
 
-/** Days that the account is older than the task. */
+/** How many days older the account is than the task. */
 const AGE = 10;
 clock.shiftWall(-AGE * 86_400);
 const { person, agent } = await createPair(app.url);
@@ -21,12 +21,12 @@ const task = await createTask(agent.send, { title: "One" });
 const made_at = new Date((Math.floor(clock.now()) - AGE * 86_400) * 1000);
 const day = (locale: string) =>
   new Intl.DateTimeFormat(locale, { dateStyle: "medium" }).format(made_at);
-/** The date of the account: those of its sign-ins stand before it. */
+/** The date of the account's sign-ins, which is earlier than the other dates. */
 const accountAge = (page: Page, name: string) =>
   page.locator("dl").getByRole("button", { name, exact: true });
 
 for (const locale of ["de-DE", "en-GB", "ja-JP"]) {
-  webTest(`dates and clocks are those of the browser's locale: ${locale}`, async () => {
+  webTest(`dates and clock times use the browser's locale: ${locale}`, async () => {
     const page = await openPage(app.url, { as: person, at: "#/account", locale });
     const created = accountAge(page, day(locale));
     await created.focus();
@@ -34,7 +34,7 @@ for (const locale of ["de-DE", "en-GB", "ja-JP"]) {
     const form = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "medium" });
     expect(exact).toStartWith(form.format(made_at).slice(0, 12));
     expect(await created.evaluate((one) => one.getAttribute("aria-describedby"))).not.toBeNull();
-    // What is loaded ahead may be under way.
+    // Preloading may still be under way.
     expectComplaints(/Failed to load resource/);
     await page.context().setOffline(true);
     const clock_of = locale === "en-GB" || locale === "de-DE" ? /\d\d:\d\d\./ : /\d{1,2}:\d\d\./;

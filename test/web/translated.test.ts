@@ -1,4 +1,4 @@
-/** A page that the browser translates: it shows what it shows otherwise, and goes on working. */
+/** A page that the browser translates shows the same as any other, and keeps working. */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
@@ -13,8 +13,8 @@ const webTest = browserTests();
 const app = await startTestApp();
 
 /**
- * Does to each text what Chrome's translator does, now and whenever texts come: an element takes the place of the
- * text node. The translation is the same words, so that both pages can be compared.
+ * Does to each text what Chrome's translator does, now and whenever texts appear: an element takes the place of
+ * the text node. The translation is the same words, so that both pages can be compared.
  */
 function translate(): void {
   const replace = (around: Node) => {
@@ -39,7 +39,7 @@ function translate(): void {
   replace(document.body);
 }
 
-/** Texts of the page, without what tells of one's own actions. */
+/** Texts of the page, without reports of the person's own actions. */
 const textsOf = (page: Page) =>
   page.evaluate(() =>
     [...document.querySelectorAll("main, nav, [role=dialog]")].map((one) =>
@@ -47,11 +47,11 @@ const textsOf = (page: Page) =>
     ),
   );
 
-/** Moves the clock of the page. */
+/** Advances the clock of the page. */
 const shift = (page: Page, seconds: number) =>
   page.evaluate((by) => (window as unknown as { shift(by: number): void }).shift(by), seconds);
 
-/** Two pages of one person: one that is translated, and one as it is. */
+/** Two pages of one person: a translated page and an ordinary one. */
 async function openBoth(as: { readonly token: string }) {
   const open = async () => {
     const context = await openProfile(app.url, { as });
@@ -86,7 +86,7 @@ async function openBoth(as: { readonly token: string }) {
 webTest(
   "a translated page shows each change in every view",
   async () => {
-    // Of a question that does not exist.
+    // The address of a question that does not exist.
     expectComplaints(/Failed to load resource/);
     const { person, laptop, views } = await createScene(app.url);
     const { send } = laptop;
@@ -99,7 +99,7 @@ webTest(
     let count = 0;
     for (const [view, address] of Object.entries(views)) {
       count++;
-      // The log is written a moment after a request, and a page that opened earlier would keep another end of it.
+      // The log is written a moment after a request, and a page opened earlier would show another end of it.
       if (view === "activity") await untilLogged("GET /v1/inbox");
       await goBoth(address.replace(/^#\//, ""));
       await expectSame(view);
@@ -127,7 +127,7 @@ webTest(
   120_000,
 );
 
-webTest("times and counts of a translated page go on", async () => {
+webTest("times and counts of a translated page keep changing", async () => {
   const { person, views } = await createScene(app.url);
   const { translated, plain, expectSame, goBoth } = await openBoth(person);
   const times = ["questions", "task", "agents"] as const;
@@ -142,7 +142,7 @@ webTest("times and counts of a translated page go on", async () => {
   }
 });
 
-webTest("everything in a translated page can be used", async () => {
+webTest("every control of a translated page can be used", async () => {
   const { person, laptop } = await createScene(app.url);
   const { decided } = await hook(laptop.secret);
   const { translated: page, expectSame, goBoth } = await openBoth(person);
@@ -174,7 +174,7 @@ webTest("everything in a translated page can be used", async () => {
   await expectSame("search");
 });
 
-/** A request for permission by a hook. */
+/** A permission request from a hook. */
 async function hook(secret: string) {
   const { text } = await callHook(app.url, secret, commandOf("bun run build"));
   return { decided: text };

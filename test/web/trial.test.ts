@@ -1,4 +1,4 @@
-/** The trial of a browser that was added by a code: what is not offered, and how another one ends it (§4.1.6). */
+/** The trial of a browser added by a code: what is not offered, and how another device ends it (§4.1.6). */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
@@ -76,7 +76,7 @@ const offered = async (page: Page, name: string): Promise<boolean> => {
 };
 
 webTest(
-  "a browser in its trial is offered nothing that is refused, and all of it once confirmed",
+  "a browser in its trial is offered nothing that would be refused, and everything once confirmed",
   async () => {
     const { person, key, task, phone } = await createScene();
     const page = await openPage(app.url, { as: phone, size: PHONE, at: "#/account" });
@@ -124,7 +124,7 @@ webTest(
 );
 
 webTest(
-  "the device that showed the code sees label and address of the new one, and confirms it",
+  "the device that showed the code sees the new device's label and address, and confirms it",
   async () => {
     const { person, phone: tablet } = await createScene();
     const desk = await openPage(app.url, { as: person, at: "#/account" });
@@ -139,7 +139,7 @@ webTest(
     await dialog.getByText("127.0.0.1").waitFor();
     expect(await violations(desk)).toEqual([]);
     await dialog.getByRole("button", { name: "It was me, Firefox on Android" }).click();
-    // At once on both.
+    // At once on both devices.
     await phone_page.getByRole("link", { name: "New agent" }).waitFor();
     await dialog.getByText("It has full access to your account").waitFor();
     await dialog.getByRole("button", { name: "Done" }).click();
@@ -151,7 +151,7 @@ webTest(
   },
 );
 
-webTest("a sign-in that was not the person's is ended where the code was shown", async () => {
+webTest("a sign-in that was not the person's can be ended where the code was shown", async () => {
   const person = await createPerson(app.url);
   const desk = await openPage(app.url, { as: person, at: "#/account" });
   await desk.getByRole("button", { name: "Add a device" }).click();
@@ -165,31 +165,34 @@ webTest("a sign-in that was not the person's is ended where the code was shown",
   expect((await trials(person)).size).toBe(1);
 });
 
-webTest("the notice and the list offer to confirm, and stop when another device did", async () => {
-  const person = await createPerson(app.url);
-  const [first, second] = [
-    await openPage(app.url, { as: person, at: "#/account" }),
-    await openPage(app.url, { as: person, size: PHONE, at: "#/account" }),
-  ];
-  await pair(app.url, person, "Safari on iPhone");
-  const row = (page: Page) => page.locator("li", { hasText: "Safari on iPhone" });
-  for (const page of [first, second]) {
-    await page.getByText("with a code from 127.0.0.1.").waitFor();
-    await row(page).getByText("Not confirmed").waitFor();
-    await row(page).getByText("From 127.0.0.1").waitFor();
-    expect(await violations(page)).toEqual([]);
-    await expectNoOverflow(page);
-  }
-  await row(first).getByRole("button", { name: "It was me, Safari on iPhone" }).click();
-  await first.getByText("Safari on iPhone has full access now").waitFor();
-  await first.getByText("with a code from").waitFor({ state: "detached" });
-  for (const page of [first, second]) {
-    await row(page).getByText("Not confirmed").waitFor({ state: "detached" });
-  }
-  // The other one still tells the person, who has nothing more to confirm.
-  await second.getByRole("button", { name: "OK, Safari on iPhone is mine" }).click();
-  await second.getByText("with a code from").waitFor({ state: "detached" });
-});
+webTest(
+  "the notice and the list offer to confirm, and stop once another device has confirmed",
+  async () => {
+    const person = await createPerson(app.url);
+    const [first, second] = [
+      await openPage(app.url, { as: person, at: "#/account" }),
+      await openPage(app.url, { as: person, size: PHONE, at: "#/account" }),
+    ];
+    await pair(app.url, person, "Safari on iPhone");
+    const row = (page: Page) => page.locator("li", { hasText: "Safari on iPhone" });
+    for (const page of [first, second]) {
+      await page.getByText("with a code from 127.0.0.1.").waitFor();
+      await row(page).getByText("Not confirmed").waitFor();
+      await row(page).getByText("From 127.0.0.1").waitFor();
+      expect(await violations(page)).toEqual([]);
+      await expectNoOverflow(page);
+    }
+    await row(first).getByRole("button", { name: "It was me, Safari on iPhone" }).click();
+    await first.getByText("Safari on iPhone has full access now").waitFor();
+    await first.getByText("with a code from").waitFor({ state: "detached" });
+    for (const page of [first, second]) {
+      await row(page).getByText("Not confirmed").waitFor({ state: "detached" });
+    }
+    // The other device still tells the person, who has nothing more to confirm.
+    await second.getByRole("button", { name: "OK, Safari on iPhone is mine" }).click();
+    await second.getByText("with a code from").waitFor({ state: "detached" });
+  },
+);
 
 /** When the trial of each sign-in ends, by its id. */
 async function trials({ send }: Pick<Person, "send">): Promise<Map<string, number | null>> {

@@ -1,4 +1,4 @@
-/** Subscribing this browser for real: Chromium, its push service (a stand-in), and Relay's pushes. */
+/** Subscribing this browser for real: Chromium, a stand-in of its push service, and Relay's pushes. */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
@@ -72,12 +72,12 @@ webTest(
   },
 );
 
-webTest("a button answers by its ticket while no page is open", async () => {
+webTest("a notification button answers by its ticket while no page is open", async () => {
   const { app, person, agent } = await start();
   const { context, page } = await subscribe(app.url, person);
   const [{ id: channel_id }] = await channelsOf(person);
   const worker = await workerOf(page, app.url);
-  // No page of this server is left, but another site.
+  // This server has no page left, but another site has one.
   await page.goto("about:blank");
   const shownTo = async (wanted: string) =>
     (await shownBy(worker)).filter(({ tag }) => tag === wanted).map(({ body }) => body);
@@ -97,7 +97,7 @@ webTest("a button answers by its ticket while no page is open", async () => {
 
   const late = await ask(agent.send, { prompt: "Late?" });
   await until(async () => (await shownTo(late.id))[0] === "Late?");
-  // Its end must not come first.
+  // The end must not come first.
   push.behave(503);
   await agent.send(`DELETE /v1/questions/${late.id}`);
   await clickOn(worker, late.id, "answer-1");
@@ -107,39 +107,42 @@ webTest("a button answers by its ticket while no page is open", async () => {
   expect(context.pages().length).toBeGreaterThan(1);
 });
 
-webTest("a channel that is gone is made again with its settings when the page opens", async () => {
-  expectComplaints(/401/);
-  const { app, person, agent } = await start();
-  const { context, page } = await subscribe(app.url, person);
-  const [{ id, sends }] = await channelsOf(person);
-  expect(sends).toEqual(["questions", "tasks"]);
-  await person.send(`PATCH /v1/channels/${id}`, { label: "Desk", sends: ["questions"] });
-  const before = await endpointIn(page);
-  await page.close();
-  push.behave(410);
-  await ask(agent.send);
-  await until(async () => (await channelsOf(person))[0].state === "gone");
-  push.behave(null);
-  const again = await openTab(context, `${app.url}/#/account`);
-  await until(async () => (await channelsOf(person))[0]?.state === "ok");
-  const made = await channelsOf(person);
-  expect(made).toMatchObject([{ label: "Desk", sends: ["questions"], type: "web_push" }]);
-  expect(made[0].id).not.toBe(id);
-  expect(await endpointIn(again)).not.toBe(before);
-  const test = await person.send(`POST /v1/channels/${made[0].id}/test`, {});
-  expect(test.body.status).toBe("sent");
+webTest(
+  "a channel that is gone is created again with its settings when the page opens",
+  async () => {
+    expectComplaints(/401/);
+    const { app, person, agent } = await start();
+    const { context, page } = await subscribe(app.url, person);
+    const [{ id, sends }] = await channelsOf(person);
+    expect(sends).toEqual(["questions", "tasks"]);
+    await person.send(`PATCH /v1/channels/${id}`, { label: "Desk", sends: ["questions"] });
+    const before = await endpointIn(page);
+    await page.close();
+    push.behave(410);
+    await ask(agent.send);
+    await until(async () => (await channelsOf(person))[0].state === "gone");
+    push.behave(null);
+    const again = await openTab(context, `${app.url}/#/account`);
+    await until(async () => (await channelsOf(person))[0]?.state === "ok");
+    const made = await channelsOf(person);
+    expect(made).toMatchObject([{ label: "Desk", sends: ["questions"], type: "web_push" }]);
+    expect(made[0].id).not.toBe(id);
+    expect(await endpointIn(again)).not.toBe(before);
+    const test = await person.send(`POST /v1/channels/${made[0].id}/test`, {});
+    expect(test.body.status).toBe("sent");
 
-  // It goes with the old token, and is there with the new one.
-  await again.getByRole("button", { name: "Replace token" }).click();
-  await again.getByRole("alertdialog").getByRole("button", { name: "Replace" }).click();
-  await again.getByText("Token replaced").waitFor();
-  const token = await again.evaluate(() => localStorage.getItem("relay.token")!);
-  const headers = { authorization: `Bearer ${token}` };
-  const current = async () =>
-    (await (await fetch(`${app.url}/v1/channels`, { headers })).json()).channels;
-  await until(async () => (await current()).length === 1);
-  expect(await current()).toMatchObject([{ label: "Desk", sends: ["questions"], state: "ok" }]);
-});
+    // The channel goes with the old token, and is there with the new one.
+    await again.getByRole("button", { name: "Replace token" }).click();
+    await again.getByRole("alertdialog").getByRole("button", { name: "Replace" }).click();
+    await again.getByText("Token replaced").waitFor();
+    const token = await again.evaluate(() => localStorage.getItem("relay.token")!);
+    const headers = { authorization: `Bearer ${token}` };
+    const current = async () =>
+      (await (await fetch(`${app.url}/v1/channels`, { headers })).json()).channels;
+    await until(async () => (await current()).length === 1);
+    expect(await current()).toMatchObject([{ label: "Desk", sends: ["questions"], state: "ok" }]);
+  },
+);
 
 webTest("a subscription that the browser ended is renewed, with or without a page", async () => {
   const { app, person } = await start();
@@ -147,7 +150,7 @@ webTest("a subscription that the browser ended is renewed, with or without a pag
   const [{ id }] = await channelsOf(person);
   await person.send(`PATCH /v1/channels/${id}`, { label: "Desk" });
   const worker = await workerOf(page, app.url);
-  /** Ends the subscription and says so, as the browser does; gives the new endpoint. */
+  /** Ends the subscription and says so, as the browser does; returns the new endpoint. */
   const change = () =>
     worker.evaluate(async () => {
       const scope = globalThis as any;
@@ -177,7 +180,7 @@ webTest("a subscription that the browser ended is renewed, with or without a pag
   const second = await change();
   expect([typeof second, second === first]).toEqual(["string", false]);
   const now = await renewed(id);
-  // Without a page the browser has it, and the server gets it from the next page.
+  // Without a page the browser renews it, and the server gets it from the next page.
   await page.goto("about:blank");
   const third = await change();
   expect([typeof third, third === second]).toEqual(["string", false]);
@@ -187,7 +190,7 @@ webTest("a subscription that the browser ended is renewed, with or without a pag
   expect(await endpointIn(again)).toBe(third);
 });
 
-webTest("signing out ends the channel and the subscription, whatever is kept", async () => {
+webTest("signing out ends the channel and the subscription, whatever else is kept", async () => {
   const { app, person } = await start();
   const { page } = await subscribe(app.url, person);
   await page.getByRole("button", { name: "Sign out", exact: true }).click();
@@ -198,7 +201,7 @@ webTest("signing out ends the channel and the subscription, whatever is kept", a
   await until(async () => (await endpointIn(page)) === null);
 });
 
-webTest("a channel that was deleted on another device ends the subscription", async () => {
+webTest("a channel deleted on another device ends the subscription", async () => {
   const { app, person } = await start();
   const other = await pair(app.url, person);
   const { page } = await subscribe(app.url, other);

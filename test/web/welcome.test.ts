@@ -8,7 +8,7 @@ import { browserTests, expectComplaints, openPage, PHONE, untilLive } from "./br
 const webTest = browserTests();
 const app = await startTestApp();
 
-webTest("the token of a new account is shown first and kept in the browser", async () => {
+webTest("a new account's token is shown first and kept in the browser", async () => {
   const page = await openPage(app.url, { size: PHONE });
   await page.getByRole("button", { name: "Create account" }).click();
   await page.getByRole("heading", { name: "Your account is ready" }).waitFor();
@@ -22,7 +22,7 @@ webTest("the token of a new account is shown first and kept in the browser", asy
   await page.getByText("All caught up").waitFor();
 });
 
-webTest("an account token signs in; other text does not", async () => {
+webTest("an account token signs in, and other text does not", async () => {
   expectComplaints(/401/);
   const person = await createPerson(app.url);
   const page = await openPage(app.url);
@@ -37,7 +37,7 @@ webTest("an account token signs in; other text does not", async () => {
   await field.fill(` ${person.token}\n`);
   await field.press("Enter");
   await untilLive(page);
-  // The token is in no address and no log line.
+  // No address or log line contains the token.
   expect(page.url()).not.toContain("mca_");
   for (const line of app.lines) expect(line).not.toContain(person.token);
 });
@@ -65,7 +65,7 @@ webTest("a part of a view that fails says so, and the others work", async () => 
   expectComplaints(/broken/);
   const person = await createPerson(app.url);
   const page = await openPage(app.url, { as: person });
-  // Makes the card of an agent throw, by giving it a value that it cannot render.
+  // Makes an agent's card throw, by giving it a value that it cannot render.
   await page.evaluate(() => {
     Number.prototype.toLocaleString = () => {
       throw new Error("broken");

@@ -13,12 +13,12 @@ interface Shown {
   readonly icon: string;
 }
 
-/** The notifications that are shown: see {@link shownBy}. */
+/** The displayed notifications: see {@link shownBy}. */
 export const shownIn = async (page: Page): Promise<Shown[]> => shownBy(await workerOf(page));
 
 /**
- * The notifications that are shown. Chromium forgets one that is being shown while they are listed, so from
- * the first call on, which comes before there are any, the worker does one at a time.
+ * The displayed notifications. Chromium forgets a notification that is being shown while they are listed, so
+ * from the first call on, which comes before there are any, the worker does one at a time.
  */
 export function shownBy(worker: Worker): Promise<Shown[]> {
   return worker.evaluate(async () => {
@@ -45,7 +45,7 @@ export function shownBy(worker: Worker): Promise<Shown[]> {
 
 type Notified = PushMessage["notification"];
 
-/** A message as the server makes it. */
+/** A message as the server builds it. */
 export function pushMessage(
   data: PushData,
   { app_badge, ...rest }: Partial<Notified> & { readonly app_badge?: number } = {},
@@ -72,7 +72,7 @@ export function pushMessage(
   };
 }
 
-/** Delivers pushes to the worker of the page, as if they had come from a push service. */
+/** Delivers pushes to the page's worker as if they came from a push service. */
 export async function deliverTo(page: Page) {
   const session = await page.context().newCDPSession(page);
   let registrationId: string | undefined;
@@ -111,7 +111,7 @@ export const workerOf = (page: Page, url = new URL(page.url()).origin): Promise<
 
 /**
  * A click on a notification, dispatched in the worker: such a click may not focus or open windows.
- * `action`: of the button; empty for the notification itself.
+ * `action`: the button's, or empty for the notification itself.
  */
 export async function clickOn(worker: Worker, tag: string, action = ""): Promise<void> {
   await worker.evaluate(
@@ -128,7 +128,7 @@ export async function clickOn(worker: Worker, tag: string, action = ""): Promise
   );
 }
 
-/** Notes what the worker makes of the app's badge, 0 where it clears it; the result gives that. */
+/** Records the app badge that the worker sets, 0 when it clears it; call the result to read it. */
 export async function watchBadge(worker: Worker): Promise<() => Promise<number[]>> {
   await worker.evaluate(() => {
     const badges: number[] = [];
@@ -141,7 +141,7 @@ export async function watchBadge(worker: Worker): Promise<() => Promise<number[]
   return () => worker.evaluate(() => (globalThis as unknown as { badges: number[] }).badges);
 }
 
-/** Waits until the worker too knows whether a window of the person's page has the focus. */
+/** Waits until the worker, too, knows whether a window of the person's page has the focus. */
 export async function untilWorkerSees(page: Page, focused: boolean): Promise<void> {
   const worker = await workerOf(page);
   await until(() =>
