@@ -1,4 +1,4 @@
-/** `relay ask`: answers, exit codes, and one question through interruptions. */
+/** `relay ask`: answers, exit codes, and one question across interruptions. */
 
 import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -33,7 +33,7 @@ async function createWorker() {
   return { person, agent, env, pending, answer, count, asks, ...user };
 }
 
-test("the answer is printed, and Yes and No are exit codes", async () => {
+test("relay ask prints the answer, and Yes and No are exit codes", async () => {
   const { start, answer, asks, pending } = await createWorker();
   const cases: [string[], string, number][] = [
     [["Deploy?"], "Yes", 0],
@@ -54,7 +54,7 @@ test("the answer is printed, and Yes and No are exit codes", async () => {
   expect(asks()).toEqual([]);
 });
 
-test("without a folder for configuration, a question is asked all the same", async () => {
+test("relay ask works without a configuration folder", async () => {
   const { start, answer, pending } = await createWorker();
   const asked = start(["ask", "Deploy?"], { home: "/dev/null" });
   await pending();
@@ -62,7 +62,7 @@ test("without a folder for configuration, a question is asked all the same", asy
   expect([await asked.code, asked.printed]).toEqual([1, { out: "No\n", err: "" }]);
 });
 
-test("what the person needs is sent, and a note comes back", async () => {
+test("relay ask sends every field that the person needs, and prints the note that comes back", async () => {
   const { home, person, start, answer, pending } = await createWorker();
   writeFileSync(join(home, "diff.md"), "- old\n+ new\n");
   const words = ["ask", "Commit?", "--context", join(home, "diff.md"), "--fallback", "No"];
@@ -91,7 +91,7 @@ test("what the person needs is sent, and a note comes back", async () => {
   });
 });
 
-test("a question that nobody answers ends with 2, and the fallback is printed", async () => {
+test("a question that nobody answers exits with 2, and the fallback is printed", async () => {
   const { start, asks } = await createWorker();
   const asked = start(["ask", "Deploy?", "--wait", "1m", "--fallback", "No"]);
   await until(() => app.waits.count() === 1);
@@ -105,7 +105,7 @@ test("a question that nobody answers ends with 2, and the fallback is printed", 
   expect(asks()).toEqual([]);
 });
 
-test("Ctrl-C cancels the question, and ends with 2", async () => {
+test("Ctrl-C cancels the question and exits with 2", async () => {
   const { person, start, pending, asks } = await createWorker();
   const asked = start(["ask", "Deploy?"]);
   const { id } = await pending();
@@ -116,7 +116,7 @@ test("Ctrl-C cancels the question, and ends with 2", async () => {
   expect(asks()).toEqual([]);
 });
 
-test("a server that is away is said at once, and given up when the wait is over", async () => {
+test("relay ask says at once that the server is away, and gives up when the wait is over", async () => {
   const { start } = await createWorker();
   const env = { RELAY_URL: "http://127.0.0.1:1", RELAY_KEY: "mck_x" };
   const said = /^relay: The server cannot be reached; trying until \d\d:\d\d:\d\d\n/;
@@ -154,7 +154,7 @@ test("Ctrl-C while the server is away says that the question may stay pending", 
 
 const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
-/** A command as a process of its own. */
+/** A command as a separate process. */
 const spawn = (
   words: readonly string[],
   env: Record<string, string>,
@@ -168,7 +168,7 @@ const spawn = (
     stderr: "pipe",
   });
 
-test("SIGINT to the process cancels too, and its exit code is that of the command", async () => {
+test("SIGINT to the process cancels the question too, and the exit code is the command's", async () => {
   const { env, home, asks, count } = await createWorker();
   const asked = spawn(["ask", "Deploy?"], env, home);
   await until(() => app.waits.count() === 1);
@@ -178,7 +178,7 @@ test("SIGINT to the process cancels too, and its exit code is that of the comman
   expect([await count(), asks()]).toEqual([1, []]);
 });
 
-test("an answer that cannot be written is a fault, and standard error has it", async () => {
+test("an answer that cannot be written is a fault, and standard error shows the answer", async () => {
   const { env, home, answer, pending } = await createWorker();
   const full = spawn(["ask", "Deploy?"], env, home, Bun.file("/dev/full"));
   await pending();
@@ -195,7 +195,7 @@ test("an answer that cannot be written is a fault, and standard error has it", a
   expect(await new Response(piped.stderr).text()).toContain("could not be written (EPIPE");
 });
 
-test("killed and started again, it waits for the same question, whose answer may be there", async () => {
+test("relay ask, killed and started again, waits for the same question, which may have been answered", async () => {
   const { env, start, answer, count, asks, home } = await createWorker();
   const words = ["ask", "Deploy now?", "--choice", "Now", "--choice", "Later"];
   const killed = spawn(words, env, home);
@@ -212,14 +212,14 @@ test("killed and started again, it waits for the same question, whose answer may
   expect([await count(), asks()]).toEqual([1, []]);
 });
 
-test("two that wait for the same content have a question each; one that has ended is not taken over", async () => {
+test("two asks with the same content have a question each, and an ended question is not resumed", async () => {
   const { start, count, answer, home, asks } = await createWorker();
   const first = start(["ask", "Same?"]);
   await until(async () => (await count()) === 1);
   const [name] = asks();
   const path = join(home, ".config/relay/asks", name!);
   const kept = JSON.parse(readFileSync(path, "utf8"));
-  // Of a process that runs, and is not this one.
+  // The id of a running process other than this one.
   writeFileSync(path, JSON.stringify({ ...kept, pid: process.ppid }));
   const second = start(["ask", "Same?"]);
   await until(async () => (await count()) === 2);

@@ -1,12 +1,12 @@
 /** Configuration files as people have them. */
 
-/** `null`: it can be connected and disconnected; else why it is left alone. */
+/** `null`: the file can be connected and disconnected; otherwise why it is left alone. */
 export type Sample = readonly [text: string, refusal?: string];
 
 const lines = (...all: readonly string[]): string => all.map((line) => `${line}\n`).join("");
 const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
 
-/** `section` is the object of the servers, such as `mcpServers`. */
+/** `section` is the object that holds the servers, such as `mcpServers`. */
 export const jsonSamples = (section: string): Readonly<Record<string, Sample>> => ({
   "empty file": [""],
   "blank lines": ["\n\n"],

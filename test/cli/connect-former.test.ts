@@ -1,4 +1,4 @@
-/** Hooks that `relay connect` of an earlier version added: replaced by connecting, and removed. */
+/** Hooks that an earlier version's `relay connect` added are replaced by connecting, or removed. */
 
 import { expect, test } from "bun:test";
 import { connectText, disconnectText } from "../../src/cli/connect/change.ts";
@@ -7,7 +7,7 @@ import { setUpOf } from "../../src/cli/connect/clients.ts";
 const MACHINE = { env: {}, platform: "linux", home: "/home/me", host: "workbench" } as const;
 const { format, pieces } = setUpOf("claude", MACHINE, "http://127.0.0.1:3000", true).places[1]!;
 
-test("the Stop hook of an earlier version is taken out by connecting and by disconnecting", () => {
+test("connecting and disconnecting remove the Stop hook of an earlier version", () => {
   const stop = pieces.find(({ path }) => path.at(-1) === "Stop")!;
   const others = '{\n  "hooks": {\n    "Stop": [\n      { "hooks": [] }\n    ]\n  }\n}\n';
   for (const text of ["{}\n", others]) {
@@ -35,7 +35,7 @@ test("hooks of an earlier version, which did not name the agent, are replaced an
   expect(connectText(earlier, format, pieces)).toEqual({ text: now, kind: "updated" });
   expect(now.match(/agent_id": /g)?.length).toBe(2);
   expect(disconnectText(earlier, format, "{}\n", pieces).text).toBe("{}\n");
-  // What the person has changed is theirs.
+  // What the person has changed is the person's own.
   const changed = earlier.replaceAll('"matcher": "*"', '"matcher": "Bash"');
   expect(connectText(changed, format, pieces)).toEqual({ text: changed, kind: "none" });
 });

@@ -1,4 +1,4 @@
-/** `relay connect` and `relay disconnect`: one entry comes and goes, and every other byte stays. */
+/** `relay connect` and `relay disconnect` add and remove one entry, and every other byte stays. */
 
 import { expect, test } from "bun:test";
 import {
@@ -27,7 +27,7 @@ const LAN = "http://192.168.1.5:3000";
 const MACHINE = { env: {}, platform: "linux", home: "/home/me", host: "workbench" } as const;
 const clock = createTestClock();
 
-/** A change of the person's between connecting and disconnecting, where the sample has a place for one. */
+/** The person's own change between connecting and disconnecting, where the sample has a place for one. */
 const edit = (text: string) =>
   text
     .replace(/"([az])": 1(?!\d)/, '"$1": [7, {}]')
@@ -74,7 +74,7 @@ function withFile(path: string, text: string, given: Parameters<typeof createUse
 const CURSOR = '{\n  "mcpServers": {\n    "a": {} // mine\n  }\n}\n';
 const CONNECT = ["connect", "cursor", "--url", LOCAL];
 
-test("the change is shown and asked for, and a copy is kept until it is taken back", async () => {
+test("relay connect shows the change and asks, and keeps a copy until the change is undone", async () => {
   const { home, file, read, run } = withFile(".cursor/mcp.json", CURSOR);
   const questions: string[] = [];
   const answer = (yes: boolean) => ({
@@ -122,7 +122,7 @@ test("the change is shown and asked for, and a copy is kept until it is taken ba
   });
 });
 
-test("a file that was not there is deleted again, in JSON too", async () => {
+test("disconnecting deletes a file that connecting created, JSON included", async () => {
   const { home, run } = createUser({ clock, env: { RELAY_URL: "https://relay.example/" } });
   const file = join(home, ".config/Code/User/mcp.json");
   const connected = await run(["connect", "vscode", "--yes", "--json"]);
@@ -138,7 +138,7 @@ test("a file that was not there is deleted again, in JSON too", async () => {
   expect(existsSync(file)).toBeFalse();
 });
 
-test("a new address replaces the old one, and what the person set stays", async () => {
+test("connecting with a new address replaces the old one and keeps the person's settings", async () => {
   const entry = `{"url": "${LOCAL}/mcp", "headers": {"Authorization": "Bearer \${env:RELAY_KEY}"}, "disabled": true}`;
   const text = `{"mcpServers": {"relay": ${entry}}}`;
   const { read, run } = withFile(".cursor/mcp.json", text);
@@ -146,7 +146,7 @@ test("a new address replaces the old one, and what the person set stays", async 
   expect(read()).toBe(text.replace(LOCAL, LAN));
 });
 
-test("--approve adds hooks beside those of others, in the files that the client reads", async () => {
+test("--approve adds its hooks beside others, in the files that the client reads", async () => {
   const settings = '{\n  "hooks": {\n    "PostToolUse": [\n      { "hooks": [] }\n    ]\n  }\n}\n';
   const { home, file, read, run } = withFile(".claude/settings.json", settings);
   const toml = join(home, "codex/config.toml");
@@ -165,7 +165,7 @@ test("--approve adds hooks beside those of others, in the files that the client 
     matcher: "*",
     hooks: [{ type: "mcp_tool", server: "relay", tool: "approve_action", timeout: 600 }],
   });
-  // Without the option, prompts stay where they are; so does what the person added.
+  // Without the option, the prompt hooks stay where they are, and so does what the person added.
   expect((await run(["connect", "claude", "--url", LOCAL, "--yes"])).out).toBe("");
   const servers = join(home, ".claude.json");
   const own = readFileSync(servers, "utf8").replace("=approve", "=approve&wait=60");
@@ -189,7 +189,7 @@ test("--approve adds hooks beside those of others, in the files that the client 
   });
 });
 
-test("an entry of another server keeps its address and its key, and stays", async () => {
+test("connecting leaves an entry for another server, with its address and key, as it is", async () => {
   const acme = "https://relay.acme.example/mcp";
   const secret = { Authorization: "Bearer ACME-SECRET" };
   const others = [
@@ -206,14 +206,14 @@ test("an entry of another server keeps its address and its key, and stays", asyn
     expect([code, read()]).toEqual([3, text]);
     expect(err).toContain("has another entry mcpServers.relay and was left alone");
   }
-  // At the same origin it is the person's own key for Relay.
+  // At the same origin, the entry holds the person's own key for Relay.
   const own = `{"mcpServers": {"relay": {"url": "${LOCAL}/x/mcp", "headers": {"Authorization": "Bearer x"}}}}`;
   const user = withFile(".cursor/mcp.json", own);
   expect((await user.run([...CONNECT, "--yes"])).code).toBe(0);
   expect(user.read()).toBe(own.replace("/x/mcp", "/mcp"));
 });
 
-test("disconnecting takes out only what has a mark of Relay, or is at the known address", async () => {
+test("disconnecting removes only what is marked as Relay's or has the known address", async () => {
   const acme = "https://relay.acme.example";
   const text = `{"servers": {"relay": {"url": "${acme}/mcp?a=b"}}}`;
   const { read, run } = withFile(".config/Code/User/mcp.json", text);
@@ -239,7 +239,7 @@ test("VS Code's input stays while another server uses it", () => {
   expect(left).toEqual({ servers: { x: other }, inputs: [pieces[1]!.value] });
 });
 
-test("a hook of others in a group with Relay's stays", () => {
+test("another program's hook in a group with Relay's stays", () => {
   const { format, pieces } = setUpOf("claude", MACHINE, LOCAL, true).places[1]!;
   const { text } = connectText("{}", format, pieces);
   const joined = text.replace(
@@ -253,7 +253,7 @@ test("a hook of others in a group with Relay's stays", () => {
   });
 });
 
-test("a link is followed, and stays a link", async () => {
+test("relay connect follows a symbolic link, and the link stays a link", async () => {
   const { home, run } = createUser({ clock });
   const real = join(home, "dotfiles/cursor.json");
   mkdirSync(dirname(real));
@@ -274,7 +274,7 @@ test("a link is followed, and stays a link", async () => {
   ]);
 });
 
-test("a link to an empty file keeps its file, also when the copy is gone", async () => {
+test("a symbolic link to an empty file keeps its file, even when the copy is gone", async () => {
   const { home, run } = createUser({ clock });
   const real = join(home, "cursor.json");
   writeFileSync(real, "");
@@ -287,7 +287,7 @@ test("a link to an empty file keeps its file, also when the copy is gone", async
   expect([readlinkSync(file), readFileSync(real, "utf8")]).toEqual([real, ""]);
 });
 
-test("a copy that is the person's own stays as it is", async () => {
+test("a backup file that the person made stays as it is", async () => {
   const { home, run } = createUser({ clock });
   const file = join(home, ".cursor/mcp.json");
   mkdirSync(dirname(file));
@@ -311,7 +311,7 @@ test("a copy that is the person's own stays as it is", async () => {
   expect(err).toContain("has 9 copies");
 });
 
-test("what cannot be changed is left alone, and the lines are shown", async () => {
+test("a file that cannot be changed is left alone, and the lines to add are shown", async () => {
   const foreign = '{"mcpServers": {"relay": {"command": "x"}}}';
   const keyless = `{"mcpServers": {"relay": {"url": "${LOCAL}/mcp"}}}`;
   const cases: Record<string, [text: string, reason: string, prepare?: (file: string) => void]> = {
@@ -361,13 +361,13 @@ test("a file that changes while the person decides is left alone", async () => {
   expect(readdirSync(dirname(file)).filter((name) => !name.startsWith("mcp.json"))).toEqual([]);
 });
 
-test("of two files, none is written if one cannot be", async () => {
+test("if one of two files cannot be written, neither is", async () => {
   const { home, run } = withFile(".claude/settings.json", "[]");
   expect((await run(["connect", "claude", "--approve", "--url", LOCAL, "--yes"])).code).toBe(3);
   expect(existsSync(join(home, ".claude.json"))).toBeFalse();
 });
 
-test("lines that stay are not shown, nor a value that only gets a comma", async () => {
+test("the preview shows neither lines that stay nor a value that only gets a comma", async () => {
   const text = '{\n  "one": "secret1",\n  "two": "secret2"\n}\n';
   const { run } = withFile(".gemini/settings.json", text);
   const { out } = await run(["connect", "gemini", "--url", LAN, "--yes"]);
@@ -377,7 +377,7 @@ test("lines that stay are not shown, nor a value that only gets a comma", async 
   expect(out).toContain('"Authorization": "Bearer ${RELAY_KEY}"');
 });
 
-test("sign-in is offered at loopback addresses and at https with a name", () => {
+test("sign-in is offered at loopback addresses and at https addresses with a host name", () => {
   const offered = [LOCAL, "http://localhost:1", "http://[::1]:1", "https://relay.example"];
   const refused = [LAN, "http://relay.example", "https://192.168.1.5", "https://[fd00::1]"];
   expect(offered.filter((url) => !offersSignIn(url))).toEqual([]);

@@ -1,4 +1,4 @@
-/** `relay doctor`: each hop of the way to the server, as it is and as it fails. */
+/** `relay doctor`: each hop on the way to the server, healthy and failing. */
 
 import { afterAll, expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -33,7 +33,7 @@ const linesOf = (out: string): Line[] =>
 const short = (out: string) => linesOf(out).map(({ hop, status }) => `${hop} ${status}`);
 const lineOf = (out: string, hop: string) => linesOf(out).find((line) => line.hop === hop)!;
 
-/** Between the command and the server. */
+/** A proxy between the command and the server. */
 function startProxy(pass: (request: Request, target: string) => Response | Promise<Response>) {
   const server = Bun.serve({
     port: 0,
@@ -67,7 +67,7 @@ const startSplitter = () =>
     return new Response(pieces(), answer);
   });
 
-test("every hop of an agent's is well, with a wait as long as one may be", async () => {
+test("every hop of a healthy agent passes, with the longest possible wait", async () => {
   const { agent } = await createPair(app.url);
   const { start } = createDoctor(app.url, agent.secret);
   const { code, printed } = start(["doctor", "--json"]);
@@ -79,7 +79,7 @@ test("every hop of an agent's is well, with a wait as long as one may be", async
   expect(linesOf(printed.out)).toMatchObject([
     { hop: "address", status: "ok", text: "127.0.0.1 is an IP address", advice: null },
     { hop: "server", status: "ok", text: expect.stringMatching(/^version \d.*, store ok$/) },
-    // On a busy machine the answer may come in the second after.
+    // On a busy machine the response may come a second later.
     { hop: "clock", status: "ok", ms: null, text: expect.stringMatching(/^no difference$|apart$/) },
     { hop: "credential", status: "ok", text: "of agent agent" },
     { hop: "mcp", status: "ok", ms: 10_000, text: "progress came after 10 s" },
@@ -88,7 +88,7 @@ test("every hop of an agent's is well, with a wait as long as one may be", async
   ]);
 });
 
-test("with the token of an account, the event stream, even in pieces, and every channel are tested", async () => {
+test("with an account token, doctor tests the event stream, even in pieces, and every channel", async () => {
   const person = await createPerson(app.url);
   const add = (path: string) =>
     person.send("POST /v1/channels", { ...WEBHOOK, url: receiver.url(path) });
@@ -110,7 +110,7 @@ test("with the token of an account, the event stream, even in pieces, and every 
   expect(channels.map(({ status }) => status).sort()).toEqual(["fail", "ok"]);
 });
 
-test("a proxy that holds streams back is named, with what to do", async () => {
+test("doctor names a proxy that holds streams back, with what to do", async () => {
   const { person, agent } = await createPair(app.url);
   const held = Promise.withResolvers<Response>();
   afterAll(() => held.resolve(new Response()));
@@ -144,7 +144,7 @@ test("a proxy that holds streams back is named, with what to do", async () => {
   });
 });
 
-test("a proxy that ends waits or refuses /mcp is named", async () => {
+test("doctor names a proxy that ends waits or refuses /mcp", async () => {
   const { agent } = await createPair(app.url);
   const url = startProxy((request, target) => {
     if (target.includes("/v1/inbox")) return new Response("late", { status: 504 });
@@ -170,7 +170,7 @@ test("a proxy that ends waits or refuses /mcp is named", async () => {
   });
 });
 
-test("problems that the server tells of are a warning [§5.12.1]", async () => {
+test("doctor shows problems that the server reports as a warning [§5.12.1]", async () => {
   const { agent } = await createPair(app.url);
   const url = startProxy(async (request, target) => {
     const answer = await passOn(request, target);
@@ -185,7 +185,7 @@ test("problems that the server tells of are a warning [§5.12.1]", async () => {
   });
 });
 
-test("what comes after a hop that failed is not checked", async () => {
+test("doctor skips every check after a hop that failed", async () => {
   const json = ["doctor", "--quick", "--json"];
   const away = await createDoctor("http://127.0.0.1:1", "mck_x").run(json);
   expect([away.code, short(away.out)]).toEqual([3, ["address ok", "server fail"]]);
@@ -200,7 +200,7 @@ test("what comes after a hop that failed is not checked", async () => {
   );
 });
 
-test("a clock that is off, another version and an end of a certificate are seen", async () => {
+test("doctor notices a wrong clock, another version and an expiring certificate", async () => {
   const { agent } = await createPair(app.url);
   const url = startProxy(async (request, target) => {
     if (!target.endsWith("/health")) return await passOn(request, target);

@@ -1,4 +1,4 @@
-/** `relay hook`: a client's request for permission in, its answer out, and nothing that nobody permitted. */
+/** `relay hook` reads a client's permission request and prints its answer, and permits nothing on its own. */
 
 import { expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
@@ -16,7 +16,7 @@ const app = await startTestApp({ clock });
 async function createCoder() {
   const { person, agent } = await createPair(app.url);
   const env = { RELAY_URL: app.url, RELAY_KEY: agent.secret };
-  // Its time stands still unless a test moves it: only the server ends a wait.
+  // The server's time stands still unless a test moves it: only the server ends a wait.
   const time = createTestClock();
   const user = createUser({ clock: time, env });
   const hook = (client: string, input: unknown, more: readonly string[] = []) =>
@@ -39,7 +39,7 @@ async function createCoder() {
   return { ...user, env, time, hook, person, pending, read, answer, ended };
 }
 
-/** As the clients send them. */
+/** Requests as the clients send them. */
 const CLAUDE = {
   session_id: "5e06e05e",
   transcript_path: "/home/me/.claude/projects/app/5e06e05e.jsonl",
@@ -79,7 +79,7 @@ const printed = async ({ code, printed }: { code: Promise<number>; printed: obje
   printed,
 ];
 
-test("each client gets the answer in its form, and the person sees the command [§12.6.5]", async () => {
+test("each client gets the answer in its own form, and the person sees the command [§12.6.5]", async () => {
   const { hook, pending, read, answer } = await createCoder();
   const hookText = (decision: object) => ({
     hookSpecificOutput: { hookEventName: "PermissionRequest", decision },
@@ -150,7 +150,7 @@ test("the person sees the arguments as the client wrote them [§12.6.2]", async 
   }
 });
 
-test("an input that can be read in two ways, or is rounded by a parser, is not asked [§12.6.2]", async () => {
+test("an ambiguous input, or one that a parser would round, is not asked about [§12.6.2]", async () => {
   const { hook, env, ended } = await createCoder();
   const codex = (tool_input: string) =>
     `{"hook_event_name":"PermissionRequest","cwd":"/x","tool_name":"pay","tool_input":${tool_input}}`;
@@ -191,7 +191,7 @@ test("without an answer, the client's own prompt decides [§12.6.5]", async () =
   }
 });
 
-test("what was decided elsewhere ends the question: an interrupt, and the use of the tool [§12.6.6]", async () => {
+test("an interrupt or the use of the tool ends the question [§12.6.6]", async () => {
   const { hook, pending, read } = await createCoder();
   for (const [name, input, out] of [
     ["claude", CLAUDE, ""],
@@ -212,7 +212,7 @@ test("what was decided elsewhere ends the question: an interrupt, and the use of
   expect((await read(id)).status).toBe("cancelled");
 });
 
-test("a subagent is named, and the client's name for Relay decides whose tools are not asked about [§12.6.2(2)]", async () => {
+test("the question names a subagent, and the client's name for Relay decides whose tools are not asked about [§12.6.2(2)]", async () => {
   const { hook, pending, read, answer } = await createCoder();
   const of_subagent = hook("claude", { ...CLAUDE, agent_id: "a859c806" });
   expect((await read((await pending()).id)).action.agent).toBe("a859c806");
@@ -230,7 +230,7 @@ test("a subagent is named, and the client's name for Relay decides whose tools a
   expect(JSON.parse(of_another.printed.out)).toBeObject();
 });
 
-test("tools that Gemini CLI runs at once are asked side by side [§12.6.6]", async () => {
+test("tools that Gemini CLI runs at the same time are asked about side by side [§12.6.6]", async () => {
   const { hook, person, answer, ended } = await createCoder();
   const list = async (): Promise<any[]> =>
     (await person.send("GET /v1/questions?status=pending")).body.questions;
@@ -248,7 +248,7 @@ test("tools that Gemini CLI runs at once are asked side by side [§12.6.6]", asy
   expect(await ended("cancelled")).toEqual([]);
 });
 
-test("Gemini CLI itself decides about Relay's own tools, told by the server that it names [§12.6.2(2)]", async () => {
+test("Gemini CLI decides about Relay's own tools itself, recognized by the server that it names [§12.6.2(2)]", async () => {
   const { hook, pending, answer } = await createCoder();
   const uses = (server_name: string, tool_name: string, more: readonly string[] = []) => {
     const mcp_context = { server_name, tool_name, url: app.url };
@@ -262,7 +262,7 @@ test("Gemini CLI itself decides about Relay's own tools, told by the server that
     () => uses("slack", "send_message"),
     () => uses("relay", "send_message", ["--server", "my relay"]),
     () => uses("relay", "wipe_disk"),
-    // Not by its name, which may be of another server.
+    // Not by the tool's name, which may belong to another server.
     () => hook("gemini", { ...GEMINI, tool_name: "mcp_relay_send_message" }),
     () => hook("gemini", { ...GEMINI, tool_name: "send_message", mcp_context: null }),
   ]) {
@@ -274,13 +274,13 @@ test("Gemini CLI itself decides about Relay's own tools, told by the server that
   }
 });
 
-test("a server that is away, a wrong key and a wrong input permit nothing and are no fault", async () => {
+test("an absent server, a wrong key and a wrong input permit nothing and are not faults", async () => {
   const { hook, env, start } = await createCoder();
   const wrong = [
     { env: { ...env, RELAY_URL: "http://127.0.0.1:1" } },
     { env: { ...env, RELAY_KEY: "mck_wrong" } },
     { env: {} },
-    // It answers, and is not Relay.
+    // This server responds, and is not Relay.
     { env: { ...env, RELAY_URL: `${app.url}/docs` } },
   ];
   for (const more of wrong) {
@@ -308,7 +308,7 @@ test("a server that is away, a wrong key and a wrong input permit nothing and ar
   ]);
 });
 
-test("a server that falls silent counts as lost", async () => {
+test("relay hook treats a server that falls silent as lost", async () => {
   const { start, time, env } = await createCoder();
   for (const body of [null, ": ping\n\n"]) {
     let requests = 0;
@@ -340,7 +340,7 @@ test("a server that falls silent counts as lost", async () => {
   }
 });
 
-test("an input that has no end is read for 10 seconds, or until an interrupt", async () => {
+test("relay hook reads an input without an end for 10 seconds, or until an interrupt", async () => {
   const { start, time } = await createCoder();
   for (const [name, out] of [
     ["claude", ""],
@@ -364,14 +364,14 @@ test("an input that has no end is read for 10 seconds, or until an interrupt", a
 });
 
 test.each(["SIGTERM", "SIGHUP"] as const)(
-  "as a process it ends by %s while its standard input is open",
+  "relay hook ends by %s while its standard input is open",
   async (signal) => {
     const child = Bun.spawn([process.execPath, MAIN, "hook", "gemini"], {
       env: { PATH: process.env.PATH ?? "", HOME: tempFolder() },
       stdin: "pipe",
       stdout: "pipe",
     });
-    // More than a pipe holds: once it is written, the process reads.
+    // More than a pipe holds: once it is written, the process is reading.
     child.stdin.write(" ".repeat(4 * 1024 * 1024));
     await child.stdin.flush();
     child.kill(signal);
@@ -379,7 +379,7 @@ test.each(["SIGTERM", "SIGHUP"] as const)(
   },
 );
 
-test("as a process it ends by SIGTERM with 0 and no answer, and the question is cancelled", async () => {
+test("SIGTERM ends relay hook with exit code 0 and no answer, and the question is cancelled", async () => {
   const { env, pending, read } = await createCoder();
   const child = Bun.spawn([process.execPath, MAIN, "hook", "claude"], {
     env: { ...env, PATH: process.env.PATH ?? "", HOME: tempFolder() },

@@ -1,4 +1,4 @@
-/** `relay login`: every way to access, and how it keeps itself valid. */
+/** `relay login`: every way to get access, and how the access is kept valid. */
 
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync } from "node:fs";
@@ -17,7 +17,7 @@ const DAY = 86_400;
 const fileOf = (home: string) => join(home, ".config/relay/access.json");
 const accessOf = (home: string) => JSON.parse(readFileSync(fileOf(home), "utf8"));
 
-/** A browser of the person, who approves what it opens; gives what the last page says. */
+/** The person's browser, which approves what it opens; returns the text of the last page. */
 function createBrowser({ send }: Person, change: (url: URL) => URL = (url) => url) {
   const pages: string[] = [];
   const open = (address: string): boolean => {
@@ -40,7 +40,7 @@ async function signIn() {
   return { person, ...browser, ...user };
 }
 
-test("a browser on this machine approves; the tokens are kept for the user alone", async () => {
+test("relay login lets a browser on this machine approve, and keeps the tokens for the user alone", async () => {
   const { person, home, pages, run } = await signIn();
   await until(() => pages.length === 1);
   expect(pages[0]).toStartWith("200 ");
@@ -53,7 +53,7 @@ test("a browser on this machine approves; the tokens are kept for the user alone
   expect(body.tasks[0]).toMatchObject({ title: "From the terminal", host: "workbench" });
 });
 
-test("an answer with another state is refused, and the sign-in still waits", async () => {
+test("a response with another state is refused, and the sign-in keeps waiting", async () => {
   const person = await createPerson(app.url);
   let redirect: URL | undefined;
   const { open, pages } = createBrowser(person, (url) => {
@@ -71,7 +71,7 @@ test("an answer with another state is refused, and the sign-in still waits", asy
   expect(await code).toBe(0);
 });
 
-test("access that the person denies is one line", async () => {
+test("access that the person denies is reported in one line", async () => {
   const { send } = await createPerson(app.url);
   const open = (address: string): boolean => {
     void (async () => {
@@ -99,7 +99,7 @@ test("without a browser, another device approves by the code", async () => {
   expect(await run(["task", "list"])).toMatchObject({ code: 0, out: "" });
 });
 
-test("a key from the standard input is checked and kept", async () => {
+test("relay login checks and keeps a key from standard input", async () => {
   const { agent } = await createPair(app.url);
   const { run, home } = createUser({ clock });
   const login = ["login", "--with-key", app.url];
@@ -113,7 +113,7 @@ test("a key from the standard input is checked and kept", async () => {
   expect(await run(["task", "list"])).toMatchObject({ code: 0 });
 });
 
-test("an access token that has ended is replaced, once for processes at the same time", async () => {
+test("an expired access token is replaced, once for simultaneous processes", async () => {
   const { home, run } = await signIn();
   const before = accessOf(home);
   await clock.skip(DAY);
@@ -128,7 +128,7 @@ test("an access token that has ended is replaced, once for processes at the same
   expect(statSync(fileOf(home)).mode & 0o777).toBe(0o600);
 });
 
-test("access that the person revoked says what to do; logout forgets it", async () => {
+test("after access was revoked, relay says what to do, and logout forgets it", async () => {
   const { home, run, person } = await signIn();
   const { body } = await person.send("GET /v1/keys");
   const { id } = body.keys[0];

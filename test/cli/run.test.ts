@@ -1,4 +1,4 @@
-/** `relay run`: the command runs as if started directly, and its task shows how far it is. */
+/** `relay run` runs a command as if started directly, and its task shows the progress. */
 
 import { expect, test } from "bun:test";
 import { createHash } from "node:crypto";
@@ -20,7 +20,7 @@ async function createWorker(url = app.url) {
   const { person, agent } = await createPair(app.url);
   const env = { RELAY_URL: url, RELAY_KEY: agent.secret };
   const task = async () => (await person.send("GET /v1/tasks")).body.tasks[0];
-  /** `relay run` as a process of its own; without a terminal unless it is given one. */
+  /** `relay run` as a separate process, without a terminal unless it is given one. */
   const spawn = (words: readonly string[], terminal?: Bun.Terminal) =>
     Bun.spawn([process.execPath, MAIN, "run", ...words], {
       env: { ...env, PATH: process.env.PATH ?? "", HOME: tempFolder(), TERM: "xterm" },
@@ -31,7 +31,7 @@ async function createWorker(url = app.url) {
 
 const textOf = (stream: unknown) => new Response(stream as ReadableStream).text();
 
-test("output, input and the exit code pass through, and the task ends with them", async () => {
+test("output, input and the exit code pass through, and the task ends with the command", async () => {
   const { spawn, task } = await createWorker();
   const script = 'read line; printf "\\033[32m$line\\033[0m\\r\\n"; echo wrong >&2; exit 7';
   const child = spawn(["--title", "Build", "--", "sh", "-c", script]);
@@ -48,7 +48,7 @@ test("output, input and the exit code pass through, and the task ends with them"
   expect(status_note).toMatch(/^Exit code 7 after \d+ s: (wrong|typed)$/);
 });
 
-test("100 MB pass unharmed, and options of the command are its own", async () => {
+test("relay run passes 100 MB unharmed and leaves the command's own options to it", async () => {
   const { spawn, task } = await createWorker();
   const child = spawn(["sh", "-c", "yes relay | head -c 104857600; echo 100%", "--title"]);
   const hash = createHash("sha256");
@@ -68,7 +68,7 @@ test("100 MB pass unharmed, and options of the command are its own", async () =>
   expect(await task()).toMatchObject({ status: "done", progress: 100 });
 });
 
-test("what the command leaves in the background does not hold it up", async () => {
+test("background processes that the command leaves do not delay the end of relay run", async () => {
   const { spawn } = await createWorker();
   const silent = spawn(["--", "sh", "-c", "sleep 300 & echo $!"]);
   const noisy = spawn(["--", "sh", "-c", "{ while :; do echo x; sleep 0.02; done; } & echo hi"]);
@@ -78,7 +78,7 @@ test("what the command leaves in the background does not hold it up", async () =
   expect(await Promise.all([silent.exited, noisy.exited])).toEqual([0, 0]);
 });
 
-test("signals reach the command, and one that ends it is in the exit code", async () => {
+test("signals reach the command, and one that ends it shows in the exit code", async () => {
   const { spawn } = await createWorker();
   const script = "trap 'echo caught; exit 5' TERM; echo ready; while :; do sleep 0.05; done";
   const child = spawn(["--", "sh", "-c", script]);
@@ -88,7 +88,7 @@ test("signals reach the command, and one that ends it is in the exit code", asyn
   expect(new TextDecoder().decode((await reader.read()).value)).toBe("caught\n");
   expect(await child.exited).toBe(5);
   expect(await spawn(["--", "sh", "-c", "kill -9 $$"]).exited).toBe(137);
-  // A reader that has enough, as `head`.
+  // A reader that stops early, like `head`.
   const piped = spawn(["--", "yes"]);
   const once = (piped.stdout as ReadableStream<Uint8Array>).getReader();
   await once.read();
@@ -96,7 +96,7 @@ test("signals reach the command, and one that ends it is in the exit code", asyn
   expect([await piped.exited, await textOf(piped.stderr)]).toEqual([141, ""]);
 });
 
-test("at a terminal the command has one of the same size, and Ctrl-C reaches it", async () => {
+test("the command gets a terminal of the same size, and Ctrl-C reaches it", async () => {
   const { spawn, task } = await createWorker();
   let shown = "";
   await using terminal = new Bun.Terminal({
@@ -115,7 +115,7 @@ test("at a terminal the command has one of the same size, and Ctrl-C reaches it"
   terminal.write("\u0003");
   expect(await child.exited).toBe(4);
   await until(() => shown.includes("stopped"));
-  // Its own terminal has ended the lines; the outer one leaves them as they are.
+  // The command's terminal has converted the line ends; the outer one leaves them as they are.
   expect(shown).toContain("17 91\r\n");
   expect(shown).not.toContain("\r\r\n");
   expect((await task()).status_note).toMatch(/^Exit code 4 after \d+ s: stopped$/);
@@ -131,7 +131,7 @@ test("a command that cannot be started is a fault, and its task is cancelled", a
   expect(await task()).toMatchObject({ status: "cancelled" });
 });
 
-/** Runs in this process, with output that the test gives; `end` ends the command. */
+/** Runs in this process with output that the test supplies; `end` ends the command. */
 async function createRun(url?: string) {
   const { env, task } = await createWorker(url);
   const clock = createTestClock();
@@ -171,7 +171,7 @@ async function createRun(url?: string) {
   };
 }
 
-test("the task has the last line as its note, and the percentage as its progress", async () => {
+test("the task shows the last line as its note and the percentage as its progress", async () => {
   const { clock, task, code, print, end } = await createRun();
   await until(async () => (await task())?.status === "in_progress" && clock.pendingIn(2) === 1);
   print("first\n\u001b[1mStep 3\u001b[0m  10%\r\u001b[KStep 3  42.7%");
@@ -188,9 +188,9 @@ test("the task has the last line as its note, and the percentage as its progress
   });
 });
 
-test("a server that is away does not hold the command up, and is then given up", async () => {
+test("a server that is away does not delay the command, and is then given up", async () => {
   const { clock, code, end, err } = await createRun("http://127.0.0.1:1");
-  // The first attempt has failed, and the pause after it begun.
+  // The first attempt has failed, and the pause after it has begun.
   await until(() => clock.pendingIn(0.5) === 1);
   await clock.advance(100);
   end(6);
@@ -200,11 +200,11 @@ test("a server that is away does not hold the command up, and is then given up",
   expect(err()).toMatch(
     /^relay: the end of the command could not be reported: (no answer|The server cannot be reached)\n$/,
   );
-  // Nothing is left that keeps the process or makes a task later.
+  // Nothing remains that keeps the process alive or creates a task later.
   await until(() => clock.pending() === 0);
 });
 
-test("the end is reported at once to a server that is back, with the task that it did not have", async () => {
+test("a server that comes back is told the end at once, with the task that it never got", async () => {
   await using front = startFront(app.url, { away: true });
   const { clock, task, code, print, end, err } = await createRun(front.url);
   await until(() => clock.pendingIn(0.5) === 1);
@@ -212,7 +212,7 @@ test("the end is reported at once to a server that is back, with the task that i
   await until(() => clock.pendingIn(1) === 1);
   front.away = false;
   print("Finished");
-  // Time stands still: no pause passes.
+  // Time stands still, so no pause passes.
   end(3);
   expect([await code, err()]).toEqual([3, ""]);
   expect(await task()).toMatchObject({

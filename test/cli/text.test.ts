@@ -12,8 +12,8 @@ import { SEED } from "../support/random.ts";
 
 const clock = createTestClock();
 
-test("text of others cannot steer a terminal, and JSON still has it whole", () => {
-  // Escape, carriage return, backspace, a C1 control, and a switch of direction.
+test("other people's text cannot control a terminal, and JSON output still has it whole", () => {
+  // Escape, carriage return, backspace, a C1 control, and a change of text direction.
   const evil = "a\u001b[2Jb\rc\bd\u009bKe\u202ef\u2066g\u0000";
   expect(oneLine(evil)).toBe("a\\u001b[2Jb\\u000dc\\u0008d\\u009bKe\\u202ef\\u2066g\\u0000");
   expect(oneLine("a\nb")).toBe("a\\u000ab");
@@ -32,7 +32,7 @@ test("text of others cannot steer a terminal, and JSON still has it whole", () =
   );
 });
 
-test("an address is understood as it stands in the settings of a client or of a browser", () => {
+test("an address is accepted in the form that a client's settings or a browser shows", () => {
   const base = "https://relay.example";
   for (const text of [
     ...["", "/", "//", "/mcp", "/mcp/", "/mcp?tools=approve", "/mcp?tools=approve&wait=30"],
@@ -51,7 +51,7 @@ test("an address is understood as it stands in the settings of a client or of a 
   }
 });
 
-test("a duration has a unit or is in seconds, within its bounds", () => {
+test("a duration has a unit or is in seconds, and has bounds", () => {
   const parse = duration(60, 86_400);
   expect(["60", "90s", "10m", "24h"].map(parse)).toEqual([60, 90, 600, 86_400]);
   for (const text of ["59", "25h", "", "m", "1d", "-5m", "1.5h", "9999999s"]) {
@@ -59,7 +59,7 @@ test("a duration has a unit or is in seconds, within its bounds", () => {
   }
 });
 
-test("the folder for configuration is the system's", () => {
+test("the configuration folder is the system's", () => {
   const home = "/home/me";
   expect(configFolder({ platform: "linux", home, env: {} })).toBe("/home/me/.config/relay");
   const env = { XDG_CONFIG_HOME: "/conf" };
@@ -72,7 +72,7 @@ test("the folder for configuration is the system's", () => {
   );
 });
 
-test("a fault is one line with what to do, and exits with 3", async () => {
+test("a fault is one line that says what to do, with exit code 3", async () => {
   const { run } = createUser({ clock });
   const faults: [string[], string][] = [
     [
@@ -169,7 +169,7 @@ test("every command has help with examples", async () => {
   expect((await run(["--version"])).out).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
-test("the completion of a shell is printed, and completes commands and options", async () => {
+test("relay completion prints a shell's script, which completes commands and options", async () => {
   const { output } = await complete("--", "ta");
   expect(output).toContain("task");
   expect((await complete("--", "task", "add", "--pri")).output).toContain("--priority");

@@ -20,7 +20,7 @@ async function createWorker() {
   return { person, agent, env, ...createUser({ clock, env }) };
 }
 
-test("a task is added, changed, finished and listed", async () => {
+test("relay task adds, changes, finishes and lists a task", async () => {
   const { person, run } = await createWorker();
   const added = await run(["task", "add", "Ship", "--status", "in_progress", "--quiet"]);
   const id = added.out.trim();
@@ -50,14 +50,14 @@ test("relay health takes the address of /mcp and that of the page", async () => 
   expect([code, out]).toEqual([1, expect.stringContaining("is not the address of a server")]);
 });
 
-test("a title cannot steer the terminal", async () => {
+test("a task's title cannot control the terminal", async () => {
   const { agent, run } = await createWorker();
   await agent.send("POST /v1/tasks", { title: "a\u001b]0;title\u0007b\u202ec" });
   const { out } = await run(["task", "list"]);
   expect(out).toEndWith("a\\u001b]0;title\\u0007b\\u202ec\n");
 });
 
-test("the list has every page", async () => {
+test("relay task list prints every list page", async () => {
   const { agent, run } = await createWorker();
   for (let n = 0; n < 101; n++) await agent.send("POST /v1/tasks", { title: `Task ${n}` });
   const { out } = await run(["task", "list", "--json"]);
@@ -68,7 +68,7 @@ test("the list has every page", async () => {
   expect(new Set(ids).size).toBe(101);
 });
 
-test("the inbox is printed once, and only peeked at with --peek", async () => {
+test("relay inbox prints each item once, and only peeks with --peek", async () => {
   const { person, agent, run } = await createWorker();
   const write = (text: string) => person.send("POST /v1/messages", { key_id: agent.key.id, text });
   await write("first line\nsecond line");
@@ -78,7 +78,7 @@ test("the inbox is printed once, and only peeked at with --peek", async () => {
   expect((await run(["inbox"])).out).toBe("");
 });
 
-/** The output of `words` is a device without space; or a pipe that nobody reads. */
+/** `words` writes to a device without space, or to a pipe that nobody reads. */
 async function unwritten(words: readonly string[], env: Record<string, string>, is_piped = false) {
   const child = Bun.spawn([process.execPath, MAIN, ...words], {
     env: { ...env, PATH: process.env.PATH ?? "", HOME: tempFolder() },
@@ -90,7 +90,7 @@ async function unwritten(words: readonly string[], env: Record<string, string>, 
   return { code: await child.exited, err };
 }
 
-test("items that cannot be written stay unread", async () => {
+test("inbox items that cannot be written stay unread", async () => {
   const { person, agent, env, run } = await createWorker();
   await person.send("POST /v1/messages", { key_id: agent.key.id, text: "one" });
   expect(await unwritten(["inbox"], env)).toEqual({
@@ -101,7 +101,7 @@ test("items that cannot be written stay unread", async () => {
   expect((await run(["inbox"])).out).toContain("one");
 });
 
-test("a task whose id cannot be written is a fault that says the id", async () => {
+test("a task whose id cannot be written is a fault that names the id", async () => {
   const { person, env } = await createWorker();
   const { code, err } = await unwritten(["task", "add", "Ship"], env);
   const { body } = await person.send("GET /v1/tasks");
@@ -109,11 +109,11 @@ test("a task whose id cannot be written is a fault that says the id", async () =
     3,
     `relay: the task ${body.tasks[0].id} was added, but its id could not be written: ENOSPC: no space left on device, write\n`,
   ]);
-  // As a program that SIGPIPE ends: nothing is wrong.
+  // Like a program that SIGPIPE ends: nothing is wrong.
   expect(await unwritten(["task", "list"], env, true)).toEqual({ code: 141, err: "" });
 });
 
-test("--follow goes on until Ctrl-C, and what it printed counts as read", async () => {
+test("relay inbox --follow continues until Ctrl-C, and what it printed counts as read", async () => {
   const { person, agent, start, run } = await createWorker();
   const write = (text: string) => person.send("POST /v1/messages", { key_id: agent.key.id, text });
   const followed = start(["inbox", "--follow", "--json"]);
@@ -128,7 +128,7 @@ test("--follow goes on until Ctrl-C, and what it printed counts as read", async 
   expect((await run(["inbox"])).out).toBe("");
 });
 
-test("a message goes to the agent of that name; an unclear name is refused with the choice", async () => {
+test("relay say sends to the agent of that name, and refuses an unclear name with the choices", async () => {
   const { person, run } = await createWorker();
   const make = async (label: string) => (await person.send("POST /v1/keys", { label })).body;
   const reader = await make("reader");
