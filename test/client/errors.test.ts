@@ -25,7 +25,7 @@ async function errorOf(work: Promise<unknown>): Promise<RelayError> {
   return error as RelayError;
 }
 
-test("a problem gives its code, status, fields and detail [§9.1.3]", async () => {
+test("a problem becomes an error with its code, status, fields and detail [§9.1.3]", async () => {
   const { agent } = await createPair(app.url);
   const client = createClient({ url: app.url, credential: agent.secret });
   expect(await errorOf(client.tasks.create({ title: "" }))).toMatchObject({
@@ -40,7 +40,7 @@ test("a problem gives its code, status, fields and detail [§9.1.3]", async () =
   expect(await errorOf(client.tasks.get("none"))).toMatchObject({ code: "not_found", fields: {} });
 });
 
-test("a rate limit gives the seconds of Retry-After [§10.6.2]", async () => {
+test("a rate limit error has the seconds of Retry-After [§10.6.2]", async () => {
   const limited = await startTestApp({ env: { RATE_LIMITS: "on" } });
   const client = createClient({ url: limited.url });
   for (let i = 0; i < 20; i++) await client.attest.challenge();
@@ -49,7 +49,7 @@ test("a rate limit gives the seconds of Retry-After [§10.6.2]", async () => {
   expect(error.retry_after).toBeGreaterThan(0);
 });
 
-test("an answer that is not from Relay is unexpected_response", async () => {
+test("a response that is not from Relay is unexpected_response", async () => {
   using proxy = serve(() => new Response("<h1>Bad gateway</h1>", { status: 502 }));
   using portal = serve(() => new Response("<h1>Log in</h1>"));
   const url = (of: typeof proxy) => `http://127.0.0.1:${of.port}`;
@@ -59,13 +59,13 @@ test("an answer that is not from Relay is unexpected_response", async () => {
   expect(await from(portal)).toMatchObject({ code, status: 200, is_transient: false });
 });
 
-test("no connection is no_response", async () => {
+test("a failed connection is no_response", async () => {
   const client = createClient({ url: `http://127.0.0.1:${freePort()}` });
   const error = await errorOf(client.health());
   expect(error).toMatchObject({ code: "no_response", status: null, is_transient: true });
 });
 
-test("a server that does not answer in time is no_response", async () => {
+test("a server that does not respond in time is no_response", async () => {
   const asked = Promise.withResolvers<void>();
   using silent = serve(() => {
     asked.resolve();
@@ -80,7 +80,7 @@ test("a server that does not answer in time is no_response", async () => {
   expect(timers.pending()).toBe(0);
 });
 
-test("an aborted signal rejects with its reason", async () => {
+test("an aborted signal rejects the request with its reason", async () => {
   const { agent } = await createPair(app.url);
   const client = createClient({ url: app.url, credential: agent.secret });
   const ended = new AbortController();

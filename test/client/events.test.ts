@@ -1,4 +1,4 @@
-/** The event stream of the client: typed events, and connecting again. */
+/** The client's event stream: typed events and reconnection. */
 
 import { afterAll, expect, test } from "bun:test";
 import { createClient } from "../../src/client/client.ts";
@@ -11,7 +11,7 @@ import { until } from "../support/until.ts";
 
 const app = await startTestApp();
 
-/** Follows the stream at `url` and keeps what it gives. */
+/** Follows the stream at `url` and keeps its events. */
 function follow(url: string, token: string) {
   const clock = createTestClock();
   const timers = { ...clock, jitter: () => 0.5 };
@@ -29,7 +29,7 @@ function follow(url: string, token: string) {
   return { clock, events, ended, done, names: () => events.map(({ name }) => name) };
 }
 
-/** A server that answers each request for a stream with the next of these. */
+/** A server that responds to each request for a stream with the next of these. */
 function serveStreams(answers: readonly (() => Response)[]) {
   let at = 0;
   const server = Bun.serve({
@@ -49,7 +49,7 @@ const problem = (status: number, code: string, headers: Record<string, string> =
     { status, headers: { "content-type": "application/problem+json", ...headers } },
   );
 
-test("gives every event of the account in order, and ends with it [§7.2 ready]", async () => {
+test("the client's stream yields every event of the account in order, and ends with the account [§7.2 ready]", async () => {
   const { person, agent } = await createPair(app.url);
   const { events, names, done } = follow(app.url, person.token);
   await until(() => events.length === 1);
@@ -71,7 +71,7 @@ test("gives every event of the account in order, and ends with it [§7.2 ready]"
   ]);
 });
 
-test("connects again after the connection is lost [§7.4.1]", async () => {
+test("the client's stream reconnects after the connection is lost [§7.4.1]", async () => {
   const { person, agent } = await createPair(app.url);
   const proxy = await startCutProxy(app.url);
   const { clock, events, names } = follow(proxy.url, person.token);
@@ -88,7 +88,7 @@ test("connects again after the connection is lost [§7.4.1]", async () => {
   expect(names()).toEqual(["ready", "ready", "ready", "ready", "task.created"]);
 });
 
-test("waits longer after each failure, and as long as Retry-After says [§7.4.3]", async () => {
+test("the client waits longer after each failure, and as long as Retry-After says [§7.4.3]", async () => {
   const { url, requests } = serveStreams([
     () => stream(),
     () => new Response("", { status: 502 }),
@@ -104,7 +104,7 @@ test("waits longer after each failure, and as long as Retry-After says [§7.4.3]
   expect(await done).toBe("ended");
 });
 
-test("a refused credential ends it with the error", async () => {
+test("a refused credential ends the client's stream with the error", async () => {
   const { person, agent } = await createPair(app.url);
   expect(await follow(app.url, agent.secret).done).toMatchObject({ code: "forbidden" });
   const { events, clock, done } = follow(app.url, person.token);
@@ -115,7 +115,7 @@ test("a refused credential ends it with the error", async () => {
   expect(await done).toMatchObject({ code: "unauthorized" });
 });
 
-test("a stream that falls silent counts as lost", async () => {
+test("the client treats a stream that falls silent as lost", async () => {
   let open: ReadableStreamDefaultController<string> | undefined;
   const body = new ReadableStream<string>({
     start(controller) {
@@ -140,7 +140,7 @@ test("a stream that falls silent counts as lost", async () => {
   expect(await done).toMatchObject({ code: "unauthorized" });
 });
 
-test("takes events that arrive in pieces, and leaves out what it does not know [§7.1.2]", async () => {
+test("the client reads events that arrive in pieces, and skips unknown ones [§7.1.2]", async () => {
   const text = `: hello\n\n${READY}event: task.archived\ndata: {}\n\n${READY}`;
   const bytes = new TextEncoder().encode(text);
   const pieces = new ReadableStream<Uint8Array>({
@@ -158,7 +158,7 @@ test("takes events that arrive in pieces, and leaves out what it does not know [
   expect(names()).toEqual(["ready", "ready", "account.deleted"]);
 });
 
-test("leaving the loop and an aborted signal both close the connection", async () => {
+test("leaving the loop and an aborted signal both close the client's stream", async () => {
   const { person } = await createPair(app.url);
   for await (const { name } of createClient({ url: app.url, credential: person.token }).events()) {
     expect(name).toBe("ready");

@@ -8,7 +8,7 @@ import { tempFolder } from "../support/temp.ts";
 const app = await startTestApp();
 const CLIENT = new URL("../../src/client/client.ts", import.meta.url).pathname;
 
-/** Asks and answers a question over requests, a wait and the event stream. */
+/** Asks and answers a question by requests, a wait and the event stream. */
 const PROGRAM = `
 import { createClient } from "${CLIENT}";
 const url = process.argv[2];
@@ -28,20 +28,23 @@ for await (const { name, data } of person.events()) {
 }
 `;
 
-test.if(Bun.which("node") !== null)("requests, waits and the stream work in Node.js", async () => {
-  const folder = tempFolder();
-  const entry = join(folder, "program.ts");
-  await Bun.write(entry, PROGRAM);
-  const naming = "[name].mjs";
-  await Bun.build({ entrypoints: [entry], target: "node", outdir: folder, naming });
-  const node = Bun.spawn(["node", join(folder, "program.mjs"), app.url], { stdout: "pipe" });
-  const lines = (await node.stdout.text()).trim().split("\n");
-  expect(await node.exited).toBe(0);
-  expect(lines.filter((line) => line !== "inbox.updated")).toEqual([
-    "ready",
-    "question.created",
-    "question.updated",
-    "Yes",
-    "account.deleted",
-  ]);
-});
+test.if(Bun.which("node") !== null)(
+  "the client's requests, waits and stream work in Node.js",
+  async () => {
+    const folder = tempFolder();
+    const entry = join(folder, "program.ts");
+    await Bun.write(entry, PROGRAM);
+    const naming = "[name].mjs";
+    await Bun.build({ entrypoints: [entry], target: "node", outdir: folder, naming });
+    const node = Bun.spawn(["node", join(folder, "program.mjs"), app.url], { stdout: "pipe" });
+    const lines = (await node.stdout.text()).trim().split("\n");
+    expect(await node.exited).toBe(0);
+    expect(lines.filter((line) => line !== "inbox.updated")).toEqual([
+      "ready",
+      "question.created",
+      "question.updated",
+      "Yes",
+      "account.deleted",
+    ]);
+  },
+);

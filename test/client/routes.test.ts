@@ -1,4 +1,4 @@
-/** The methods of the client against a server: what they send, and what they resolve to. */
+/** The client's methods against a server: what they send, and what they resolve to. */
 
 import { expect, test } from "bun:test";
 import { type Client, createClient } from "../../src/client/client.ts";
@@ -15,7 +15,7 @@ const connect = (credential?: string) =>
     ...(credential && { credential }),
   });
 
-test("a method takes the ids, the fields and the options of its route, and resolves to its answer", async () => {
+test("a method takes its route's ids, fields and options, and resolves to the response", async () => {
   const nobody = connect();
   expect(await nobody.health()).toMatchObject({ status: "ok", store: "ok" });
   expect(await nobody.openapi()).toMatchObject({ openapi: expect.stringMatching(/^3\.1/) });
@@ -122,7 +122,7 @@ test("a method takes the ids, the fields and the options of its route, and resol
   }
 });
 
-test("a parameter of the path cannot lead to another route", async () => {
+test("a path parameter cannot lead to another route", async () => {
   const { token } = await connect().accounts.create();
   const { tasks } = connect(token);
   expect(await tasks.get("../account").catch(({ code }) => code)).toBe("not_found");

@@ -1,4 +1,4 @@
-/** Waits over several requests, and requests that are repeated. */
+/** Waits over several requests, and repeated requests. */
 
 import { expect, test } from "bun:test";
 import { createClient } from "../../src/client/client.ts";
@@ -13,7 +13,7 @@ const jitter = () => 0.5;
 const app = await startTestApp({ clock });
 
 /**
- * An agent's client that keeps its requests. By default it shares the server's clock, so that both reach
+ * An agent's client that keeps its requests. By default it uses the server's clock, so that both reach
  * the end of a wait.
  */
 async function createWorker(url = app.url, its_clock = clock) {
@@ -33,13 +33,13 @@ async function createWorker(url = app.url, its_clock = clock) {
 
 const asleep = (count = 1) => until(() => app.waits.count() === count);
 
-/** Answers the only question that is pending. */
+/** Answers the only pending question. */
 async function answer({ send }: Person, text = "Yes"): Promise<void> {
   const { body } = await send("GET /v1/questions");
   await send(`POST /v1/questions/${body.questions[0].id}/answer`, { answer: text });
 }
 
-test("a wait for an answer goes on over several requests [§6.2]", async () => {
+test("a wait for an answer continues over several requests [§6.2]", async () => {
   const { person, client, requests } = await createWorker();
   const { id } = await client.questions.ask({ prompt: "Go on?" });
   const answered = client.questions.waitForAnswer(id);
@@ -53,7 +53,7 @@ test("a wait for an answer goes on over several requests [§6.2]", async () => {
   expect(requests).toEqual(["POST /v1/questions", waiting, waiting]);
 });
 
-test("a wait ends after the seconds that it was given", async () => {
+test("a wait ends after the given number of seconds", async () => {
   const { client, requests } = await createWorker();
   const { id } = await client.questions.ask({ prompt: "Go on?" });
   const waited = client.questions.waitForAnswer(id, { within: 70 });
@@ -67,7 +67,7 @@ test("a wait ends after the seconds that it was given", async () => {
   expect(waits).toEqual(["wait=50", "wait=20", "wait=0"]);
 });
 
-test("an aborted wait frees its place at the server", async () => {
+test("an aborted wait frees its place on the server", async () => {
   const { client } = await createWorker();
   const { id } = await client.questions.ask({ prompt: "Go on?" });
   const ended = new AbortController();
@@ -96,7 +96,7 @@ test("a lost connection neither ends a wait nor asks twice", async () => {
   expect((await answered).answer).toBe("Yes");
 });
 
-test("a request whose response is lost is repeated under the same key, and done once", async () => {
+test("a request whose response is lost is repeated under the same idempotency key and done once", async () => {
   const { person, agent } = await createPair(app.url);
   const own = createTestClock();
   let lose = 2;
@@ -119,7 +119,7 @@ test("a request whose response is lost is repeated under the same key, and done 
   expect((await person.send("GET /v1/tasks")).body.tasks).toEqual([task]);
 });
 
-test("a request is not repeated beyond its time, nor after a refusal", async () => {
+test("a request is not repeated beyond its time limit or after a refusal", async () => {
   const { agent } = await createPair(app.url);
   const own = createTestClock();
   let requests = 0;
