@@ -1,11 +1,11 @@
-/** What the person reads of the rules that "Allow for this session" permits. */
+/** What the person reads about the rules that "Allow for this session" permits. */
 
 import { expect, test } from "bun:test";
 import { asked } from "../support/permission.ts";
 
 const of_session = { behavior: "allow", destination: "session" };
 
-test("a rule that permits all of a tool says so, however narrow it looks [§12.6.2]", () => {
+test("a rule that permits every use of a tool says so, however narrow it looks [§12.6.2]", () => {
   const grants = (toolName: string, ruleContent?: string) => {
     const given = { ...of_session, type: "addRules", rules: [{ toolName, ruleContent }] };
     const permission_suggestions = JSON.stringify([given]);

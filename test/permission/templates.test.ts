@@ -1,4 +1,4 @@
-/** From what a coding agent's client sends to the question that a person reads, and back. */
+/** From a coding agent's request to the question that the person reads, and back. */
 
 import { expect, test } from "bun:test";
 import { ANSWERS, contentOf } from "../../src/permission/content.ts";
@@ -7,7 +7,7 @@ import { type PermissionRequest, readCall } from "../../src/permission/request.t
 import { makeVisible } from "../../src/permission/visible.ts";
 import { asked, type Fields, HOOK, requestOf, shown } from "../support/permission.ts";
 
-test("a command is asked with its whole text, its place, and the agent's words apart from it", () => {
+test("a command is asked with its whole text and its folder, apart from the agent's words", () => {
   const tool_input = { command: "rm -rf build", description: "Clean up" };
   const expected = {
     prompt: "Bash in ~/app: rm -rf build",
@@ -24,12 +24,12 @@ test("a command is asked with its whole text, its place, and the agent's words a
       text: "rm -rf build",
     },
   } as const;
-  // As a value, and as the JSON text that a placeholder of a hook becomes.
+  // As a value, and as the JSON text that replaces a hook's placeholder.
   expect(asked({ tool_name: "Bash", tool_input })).toEqual(expected);
   expect(asked({ tool_name: "Bash", tool_input: JSON.stringify(tool_input) })).toEqual(expected);
 });
 
-test("each tool of Claude Code and Codex has its form, and other tools show all arguments", () => {
+test("each tool of Claude Code and Codex has its own template, and other tools show all arguments", () => {
   const file_path = "/a/b.ts";
   const edit = { old_string: "one\ntwo\nfour", new_string: "one\nthree\nfour" };
   const diff = "@@\n one\n-two\n+three\n four";
@@ -94,11 +94,11 @@ test("an input that a template would not show whole is shown as its arguments", 
   const path = "a\n+++ b";
   const first = (file_path: string) => shown("Write", { file_path, content: "x" })[1];
   expect(first(path)).toStartWith('*** "a\\n+++ b"\n@@');
-  // Nor can it look like another path that is quoted.
+  // Nor can it look like another path in quotes.
   expect(first('"a\\n+++ b"')).toStartWith('*** "\\"a\\\\n+++ b\\""\n@@');
 });
 
-test("a prompt has the whole text, or says that there is more; nothing is cut silently [§2.5.6]", () => {
+test("a prompt has the whole text or says that there is more, and nothing is cut silently [§2.5.6]", () => {
   const whole = "x".repeat(1_900);
   expect(asked({ tool_name: "Bash", tool_input: { command: whole } }).prompt).toEndWith(whole);
   const long = `${"y".repeat(2_000)} && rm -rf /`;
@@ -111,11 +111,11 @@ test("a prompt has the whole text, or says that there is more; nothing is cut si
   const escaped = asked({ tool_name: "Bash", tool_input: { command: `a${hidden}` } }).prompt;
   expect(escaped).toContain("Read it in Relay");
   expect([...escaped].length).toBeLessThanOrEqual(2_000);
-  // The mark of a cut is in no prompt that is whole, and cuts no escape in two.
+  // A whole prompt never contains the cut mark, and the cut never splits an escape.
   expect(escaped).toMatch(/Bash in ~\/app: a(\\u\{200b\})+⟨…⟩\n\nThe command is longer/);
 });
 
-test("what does not fit, or cannot be stored as it is, is not asked", () => {
+test("a request that does not fit, or cannot be stored as it is, is not asked", () => {
   const why = (given: Fields) => contentOf(requestOf(given), null);
   for (const command of ["z".repeat(20_001), "a\0b", "\ud800", " "]) {
     expect(why({ tool_name: "Bash", tool_input: { command } })).toBe("too_long");
@@ -144,10 +144,10 @@ test("what does not fit, or cannot be stored as it is, is not asked", () => {
   }
 });
 
-/** What a client leaves that does not know the placeholder. */
+/** What a client leaves there that does not know the placeholder. */
 const PLACEHOLDER = `$${"{tool_input}"}`;
 
-test("an input that is absent, cut or a placeholder cannot be read, and neither can numbers that JSON changes", () => {
+test("an absent, cut or placeholder input is unreadable, and so are numbers that JSON changes", () => {
   const is = (tool_input: unknown, more: Fields = {}) =>
     readCall({ ...HOOK, tool_name: "Bash", tool_input, ...more }, null).is;
   for (const given of [
@@ -158,7 +158,7 @@ test("an input that is absent, cut or a placeholder cannot be read, and neither 
     `${"[".repeat(40)}`,
   ]) {
     expect([given, is(given)]).toEqual([given, "unreadable"]);
-    // What a tool that was used got need not be known.
+    // What a used tool received need not be known.
     expect(is(given, { event: "PostToolUse" })).toBe("nothing");
   }
   // A parser would take one of the two, which need not be the tool's.
@@ -181,7 +181,7 @@ test("an input that is absent, cut or a placeholder cannot be read, and neither 
   expect(is("", { input: {} })).toBe("request");
 });
 
-test("a command in a folder of its own runs below that of the agent, or at a root", () => {
+test("a command in a relative folder runs below the agent's folder, and an absolute one starts at a root", () => {
   const folder = (workdir: string, cwd = "/srv/a") =>
     asked({ tool_name: "shell", cwd, tool_input: { command: "ls", workdir } }).action.folder;
   expect(["", ".", "../b", "/c", "~/d", "E:\\f"].map((at) => folder(at))).toEqual([
@@ -190,7 +190,7 @@ test("a command in a folder of its own runs below that of the agent, or at a roo
   expect(folder("b", "")).toBe("b");
 });
 
-test("characters that hide or turn text are escaped in the prompt and in every name [§2.5.6]", () => {
+test("characters that hide or reorder text are escaped in the prompt and in every name [§2.5.6]", () => {
   const given = {
     tool_name: "Ba\u202esh",
     cwd: "/a\u2066b",
@@ -210,7 +210,7 @@ test("characters that hide or turn text are escaped in the prompt and in every n
   expect(makeVisible("naïve 日本語 👍 \t\n")).toBe("naïve 日本語 👍 \t\n");
 });
 
-test("runs that would push the rest out of view are marks in the prompt [§2.5.6]", () => {
+test("runs that would push the rest out of view become marks in the prompt [§2.5.6]", () => {
   const prompt = (command: string) =>
     asked({ tool_name: "Bash", cwd: "", tool_input: { command } }).prompt.slice("Bash: ".length);
   for (const [command, expected] of [
@@ -229,7 +229,7 @@ test("runs that would push the rest out of view are marks in the prompt [§2.5.6
   expect(prompt("a⟨150 spaces⟩")).toBe("a\\u{27e8}150 spaces\\u{27e9}");
 });
 
-test("the client is what the call says, else by the name of the MCP client, else by its fields", () => {
+test("the client is named by the call, or else by the MCP client's name, or else by its fields", () => {
   const clientOf = (given: Fields, name: string | null) =>
     requestOf({ tool_name: "Bash", prompt_id: "", ...given }, name).client;
   expect(clientOf({ client: "codex" }, "claude-code")).toBe("codex");
@@ -241,7 +241,7 @@ test("the client is what the call says, else by the name of the MCP client, else
   expect(clientOf({ client: "other?" }, null)).toBe("other");
 });
 
-test("events of a session are told from requests, under either name of the field", () => {
+test("session events are told from requests, under either name of the field", () => {
   const is = (given: Fields) =>
     readCall({ session_id: "s", tool_name: "Bash", tool_input: {}, ...given }, null).is;
   expect(is({ event: "PostToolUse" })).toBe("used");
@@ -292,7 +292,7 @@ test("a session is granted only what ends with it: rules and folders, never a mo
   expect(decision(ANSWERS.allow)).toEqual({ behavior: "allow" });
 });
 
-test("without suggestions for the session, from another client, or too many, there is no such option", () => {
+test("the session option is missing without suggestions, with too many, or for other clients", () => {
   const optionsOf = (permission_suggestions: unknown, client?: string) =>
     asked({ tool_name: "Bash", tool_input: { command: "ls" }, permission_suggestions }, client)
       .options;
@@ -305,7 +305,7 @@ test("without suggestions for the session, from another client, or too many, the
   expect(optionsOf([rule(SESSION, "rm\u202e")])).toHaveLength(3);
 });
 
-test("a hook and a permission tool get an answer in their own form; no answer permits nothing", () => {
+test("a hook and a permission tool get an answer in their own form, and no answer permits nothing", () => {
   const input = { command: "ls" };
   const hook = requestOf({ tool_name: "Bash", tool_input: input });
   const call = readCall({ tool_name: "Bash", input, tool_use_id: "toolu_1" }, "claude-code");

@@ -1,4 +1,4 @@
-/** Tools that the person is not asked about, and those with an answer of their own (docs/interface.md §12.6). */
+/** Tools that the person is not asked about, and those with an answer of their own (§12.6). */
 
 import { expect, test } from "bun:test";
 import { procedures } from "../../routers/index.ts";
@@ -23,7 +23,7 @@ const shown = (tool_name: string, tool_input: unknown) => {
   return [content.action.form, content.action.text];
 };
 
-test("of the tools of MCP servers, only those of Relay's own server are not asked about [§12.6.2(2)]", () => {
+test("among MCP tools, only those of Relay's own server are not asked about [§12.6.2(2)]", () => {
   const tools = createTools(new Map([...procedures, ...mcpOnlyProcedures]));
   expect([...OWN_TOOLS].sort()).toEqual([...tools.keys()].sort());
   const isAsked = (tool_name: string, server?: string) => {
@@ -40,19 +40,19 @@ test("of the tools of MCP servers, only those of Relay's own server are not aske
   for (const tool of ["mcp__relay__other", "mcp__create_task", "mcp__relay__x__create_task"]) {
     expect([tool, isAsked(tool)]).toEqual([tool, "asked"]);
   }
-  // With the name that the person has for Relay, in the form that clients give it.
+  // With the person's name for Relay, in the form that clients give it.
   expect(isAsked("mcp__my_Relay__list_tasks", "my Relay")).toBe("own_tool");
   expect(isAsked("mcp__relay__list_tasks", "my Relay")).toBe("asked");
 });
 
-test("a tool that is a dialog of the client is not asked about, since an Allow has no effect", () => {
+test("a tool that opens a dialog of the client is not asked about, since an Allow has no effect", () => {
   for (const tool_name of ["AskUserQuestion", "PublishPlugin"]) {
     expect(contentOf(requestOf({ tool_name }), null)).toBe("local_tool");
   }
   expect(contentOf(requestOf({ tool_name: "EnterPlanMode" }), null)).toBeObject();
 });
 
-test("a plan is shown as it was written, below all other arguments, and permitted with its input [§12.6.5]", () => {
+test("a plan is shown as written, below all other arguments, and permitted with its input [§12.6.5]", () => {
   const plan = "# Plan\n\n1. touch made";
   const tool_name = "ExitPlanMode";
   expect(shown(tool_name, { plan })).toEqual(["arguments", plan]);
@@ -72,12 +72,12 @@ test("a plan is shown as it was written, below all other arguments, and permitte
   ).toContain(`"updatedInput":${written}}`);
   // Whatever else is known of a client that has this tool.
   expect(decision(given, "Allow", "my-wrapper").updatedInput).toEqual(input);
-  // Codex refuses an answer with this member.
+  // Codex rejects an answer with this member.
   expect(decision(given, "Allow", "codex")).toEqual({ behavior: "allow" });
   expect(decision({ tool_name: "Bash", tool_input: { command: "ls" } }, "Allow")).toEqual({
     behavior: "allow",
   });
-  // Without a plan the person would permit what they cannot see.
+  // Without the plan, the person would permit something unseen.
   for (const tool_input of [{}, { plan: " \n" }, { plan: 1 }, { planFilePath: "/p.md" }, []]) {
     expect(contentOf(requestOf({ tool_name, tool_input }), null)).toBe("no_plan");
   }

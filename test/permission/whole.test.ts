@@ -1,4 +1,4 @@
-/** The person is shown all that a tool gets, as it gets it, or the request says that there is more. */
+/** The person sees everything that a tool gets, as it gets it, or the request says that there is more. */
 
 import { expect, test } from "bun:test";
 import { decisionText } from "../../src/permission/decision.ts";
@@ -32,7 +32,7 @@ test("arguments beside a command are shown as the tool gets them [§2.5.5]", () 
       ["is_background: false", "wait_for_previous: true"],
       "run_shell_command in ~/app (is_background: false, wait_for_previous: true): make",
     ],
-    // Of two texts of the agent, one is its words; for a tool that is not known, none.
+    // Of the agent's two texts one counts as its words; for an unknown tool, none does.
     [
       "shell",
       { command: "ls", description: "one", justification: "two" },
@@ -66,7 +66,7 @@ test("arguments beside a command are shown as the tool gets them [§2.5.5]", () 
   }
 });
 
-test("a command with two folders, or with more than fits beside it, is shown as its arguments [§12.6.2]", () => {
+test("a command with two folders, or with too many other arguments, is shown as its arguments [§12.6.2]", () => {
   for (const input of [
     { command: "rm -rf .", workdir: "/srv/production", dir_path: "/home/me/sandbox" },
     { command: "ls", dir_path: 5 },
@@ -83,7 +83,7 @@ test("a folder in the input is shown as it is, and cannot pass for a command [§
   const prompt = (more: object, cwd = "/home/ann/app") =>
     asked({ tool_name: "Bash", cwd, tool_input: { command: "rm -rf ~", ...more } }).prompt;
   for (const [more, cwd, expected] of [
-    // The home folder of another user is not `~`.
+    // Another user's home folder is not `~`.
     [{ workdir: "/home/bob/app" }, "/home/ann", "Bash in /home/bob/app: rm -rf ~"],
     [{ dir_path: "web" }, "/home/ann", "Bash in /home/ann/web: rm -rf ~"],
     [{ workdir: "/a: ls #" }, "", 'Bash in "/a: ls #": rm -rf ~'],
@@ -95,7 +95,7 @@ test("a folder in the input is shown as it is, and cannot pass for a command [§
   }
 });
 
-test("whether a prompt is whole is known from how it was made, whatever its length [§2.5.6]", () => {
+test("whether a prompt is whole depends on how it was made, whatever its length [§2.5.6]", () => {
   const made = (tool_input: object, more: Fields = {}) =>
     asked({ tool_name: "Bash", tool_input, ...more });
   const hidden = "\u200b".repeat(300);
@@ -120,13 +120,13 @@ test("whether a prompt is whole is known from how it was made, whatever its leng
   expect(made({ command: "ls \\u{a0}/ \\u00a0 \u00a0/" }).prompt).toBe(
     "Bash in ~/app: ls \\u{5c}u{a0}/ \\u00a0 \\u{a0}/",
   );
-  // A short text below long names is not what is longer.
+  // A short text below long names is not longer than shown.
   expect(made({ command: "ls" }, { tool_name: "⟨".repeat(1_000) }).prompt).toMatch(
     /: ls\n\nThe request is longer than shown here\. Read it in Relay/,
   );
 });
 
-test("arguments are shown as they were written, to the last digit and member [§12.6.2]", () => {
+test("arguments are shown as written, to the last digit and member [§12.6.2]", () => {
   const tool_input = '{"n":1.0,"e":1E3,"z":[0.0,-1.50],"__proto__":{"x":1},"t":"\\ud800\\u0000"}';
   const text = `{
   "n": 1.0,
