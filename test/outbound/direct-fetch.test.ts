@@ -1,4 +1,4 @@
-/** Requests to known hosts: at an address that Relay looked up, past the proxies of the environment. */
+/** Requests to known hosts go to an address that Relay looked up, and bypass the environment's proxies. */
 
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import http2 from "node:http2";
@@ -48,7 +48,7 @@ beforeEach(() => {
   connections.clear();
 });
 
-test("goes to the address that was looked up, with the host in Host and certificate [§11.6.5]", async () => {
+test("a direct request goes to the looked-up address, with the host name in Host and for the certificate [§11.6.5]", async () => {
   const { send } = create();
   for (let i = 0; i < 3; i++) {
     expect(await (await send(at(), init)).text()).toBe(`${NAME}:${target.port}`);
@@ -58,7 +58,7 @@ test("goes to the address that was looked up, with the host in Host and certific
   expect(await codeOf(send(at("127.0.0.1"), init))).toBe("answered");
 });
 
-/** Runs `work` while the environment names a proxy that is not there. */
+/** Runs `work` while the environment names a proxy that does not exist. */
 async function behindProxy(work: () => Promise<void>): Promise<void> {
   const names = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
   const before = names.map((name) => process.env[name]);
@@ -73,7 +73,7 @@ async function behindProxy(work: () => Promise<void>): Promise<void> {
   }
 }
 
-test("HTTP/2 names the host too, as Apple's service needs it [§11.6.5]", async () => {
+test("HTTP/2 requests name the host too, as Apple's service requires [§11.6.5]", async () => {
   const server = http2.createSecureServer(identity);
   server.on("stream", (stream: http2.ServerHttp2Stream, headers) => {
     stream.respond({ ":status": 200 });
@@ -90,7 +90,7 @@ test("HTTP/2 names the host too, as Apple's service needs it [§11.6.5]", async 
   server.close();
 });
 
-test("the next address is tried if there is no connection, and first from then on [§11.6.5]", async () => {
+test("the next address is tried if a connection fails, and comes first from then on [§11.6.5]", async () => {
   found = ["127.0.0.2", "127.0.0.1"];
   const { send, addressesOf } = create();
   expect(await codeOf(send(at(), init))).toBe("answered");
@@ -99,7 +99,7 @@ test("the next address is tried if there is no connection, and first from then o
   expect(await codeOf(create().send(at(), init))).toBe("ECONNREFUSED");
 });
 
-test("addresses are forgotten in time, and a failure at once [§11.6.5]", async () => {
+test("addresses are forgotten after a while, and a failed look-up at once [§11.6.5]", async () => {
   const { send } = create();
   found = [];
   expect(await codeOf(send(at(), init))).toBe("unknown");
@@ -111,7 +111,7 @@ test("addresses are forgotten in time, and a failure at once [§11.6.5]", async 
   expect(asked.length).toBe(3);
 });
 
-test("a proxy of the environment is not used [§11.6.4]", async () => {
+test("a direct request does not use a proxy of the environment [§11.6.4]", async () => {
   await behindProxy(async () => {
     expect(await codeOf(create().send(at(), init))).toBe("answered");
   });

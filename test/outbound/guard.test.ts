@@ -1,4 +1,4 @@
-/** The guard of requests to addresses that users give, over real sockets. */
+/** The outbound guard, which checks requests to addresses that users give, over real sockets. */
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { createServer, type Socket } from "node:net";
@@ -44,7 +44,7 @@ const server = Bun.serve({
 afterAll(() => server.stop(true));
 const at = (path: string) => `http://127.0.0.1:${server.port}${path}`;
 
-describe("what is refused before a connection", () => {
+describe("refused before a connection", () => {
   const open = createOwnedOutbound({ private_networks: [], timers: systemClock });
   test.each([
     ["https://127.0.0.1/", "forbidden_address"],
@@ -109,13 +109,13 @@ describe("what is refused before a connection", () => {
     expect(await faultOf(open.request({ url, method: "POST" }))).toBe(fault);
   });
 
-  test("a public address is let through", async () => {
+  test("the guard lets a public address through", async () => {
     for (const url of ["https://8.8.8.8/x?y=1", "https://[2606:4700::1111]:8443/"]) {
       expect(await faultOf(open.check(url))).toBe("none");
     }
   });
 
-  test("a name of which one address is not allowed", async () => {
+  test("the guard refuses a name if one of its addresses is not allowed", async () => {
     const mixed = create({
       private_networks: [],
       resolve: async () => ["8.8.8.8", "192.168.0.7"],
@@ -123,7 +123,7 @@ describe("what is refused before a connection", () => {
     expect(await faultOf(mixed.check("https://hook.example/"))).toBe("forbidden_address");
   });
 
-  test("a metadata address in a network that is allowed", async () => {
+  test("the guard refuses a metadata address even in an allowed network", async () => {
     const wide = create({ private_networks: ["0.0.0.0/0", "::/0"] });
     for (const host of [
       "169.254.169.254",
@@ -145,7 +145,7 @@ describe("what is refused before a connection", () => {
     expect(await faultOf(wide.check("http://[::1]/"))).toBe("none");
   });
 
-  test("an address of one's own network, unless the network is allowed", async () => {
+  test("the guard refuses a private address unless its network is allowed", async () => {
     const lan = create({ private_networks: ["192.168.0.0/16", "fd12::/16"] });
     for (const host of ["192.168.1.20", "[fd12::20]"]) {
       for (const scheme of ["http", "https"]) {
@@ -161,14 +161,14 @@ describe("what is refused before a connection", () => {
     expect(await faultOf(named.check("http://nas.lan/"))).toBe("none");
   });
 
-  test("a name that does not resolve", async () => {
+  test("the guard refuses a name that does not resolve", async () => {
     const none = create({ resolve: async () => [] });
     expect(await faultOf(none.check("https://hook.example/"))).toBe("unknown_host");
   });
 });
 
-describe("a request", () => {
-  test("goes to the address that was checked, with the name it was given", async () => {
+describe("requests through the guard", () => {
+  test("a guarded request goes to the checked address under its own host name", async () => {
     const outbound = create({ resolve: async () => ["127.0.0.1"] });
     const url = `http://hook.example:${server.port}/in?a=1`;
     const answer = await outbound.request({ url, method: "POST", body: "über" });
@@ -187,7 +187,7 @@ describe("a request", () => {
     expect(requests.length).toBe(seen);
   });
 
-  test("the next address is tried after a connection that failed", async () => {
+  test("the next address is tried after a failed connection", async () => {
     const outbound = create({ resolve: async () => ["::1", "127.0.0.1"] });
     const url = `http://hook.example:${server.port}/second`;
     expect((await outbound.request({ url, method: "GET" })).status).toBe(200);
@@ -208,12 +208,12 @@ describe("a request", () => {
     rude.close();
   });
 
-  test("a redirect is the answer, and is not followed", async () => {
+  test("a redirect is the response, and is not followed", async () => {
     const answer = await create().request({ url: at("/redirect"), method: "GET" });
     expect([answer.status, answer.headers.location]).toEqual([302, "http://127.0.0.1:1/elsewhere"]);
   });
 
-  test("a proxy of the environment is not used", async () => {
+  test("a guarded request does not use a proxy of the environment", async () => {
     const before = process.env.http_proxy;
     process.env.http_proxy = "http://127.0.0.1:1";
     try {
@@ -224,14 +224,14 @@ describe("a request", () => {
     }
   });
 
-  test("an answer above its bound is cut off, also one without an end", async () => {
+  test("a response above its size limit is cut off, even if it is endless", async () => {
     for (const path of ["/large", "/endless"]) {
       const work = create().request({ url: at(path), method: "GET" });
       expect(await faultOf(work)).toBe("answer_too_large");
     }
   });
 
-  test("the deadline ends a silent server and a silent name server", async () => {
+  test("the deadline ends the wait for a silent server and a silent name server", async () => {
     const clock = createTestClock();
     const outbound = create({ timers: clock });
     const silent = faultOf(outbound.request({ url: at("/silent"), method: "GET" }));
@@ -242,14 +242,14 @@ describe("a request", () => {
     expect(await Promise.all([silent, deaf])).toEqual(["timed_out", "timed_out"]);
   });
 
-  test("the caller's signal ends it", async () => {
+  test("the caller's signal ends a guarded request", async () => {
     const leaving = new AbortController();
     const work = create().request({ url: at("/silent"), method: "GET", signal: leaving.signal });
     leaving.abort();
     expect(await faultOf(work)).toBe("failed");
   });
 
-  test("over TLS the certificate must be of the name in the URL", async () => {
+  test("over TLS the certificate must match the name in the URL", async () => {
     const authority = await createAuthority();
     const secure = Bun.serve({
       port: 0,

@@ -1,4 +1,4 @@
-/** Requests through the proxy that the operator names (docs/interface.md §11.6.4). */
+/** Requests through the proxy that the operator names (§11.6.4). */
 
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { createServer } from "node:net";
@@ -58,7 +58,7 @@ const get = (outbound: ReturnType<typeof create>, url: string) =>
   outbound.request({ url, method: "GET" });
 const lines = () => proxy.take().map(({ line }) => line);
 
-test("a tunnel leads to the address that was checked, and TLS to the receiver [§11.6.4]", async () => {
+test("the tunnel leads to the checked address, and TLS goes through it to the receiver [§11.6.4]", async () => {
   const url = "https://localhost:8443/in?a=1";
   const body = "ü".repeat(20_000);
   const answer = await create().request({ url, method: "POST", body });
@@ -70,7 +70,7 @@ test("a tunnel leads to the address that was checked, and TLS to the receiver [�
   await until(() => proxy.open() === 0);
 });
 
-test("the certificate must be of the name in the URL, and trusted [§11.6.4]", async () => {
+test("through a proxy, the receiver's certificate must match the URL's host name and be trusted [§11.6.4]", async () => {
   expect(await faultOf(get(create(), "https://hook.example/"))).toBe("tls_failed");
   expect(await faultOf(get(create(), `https://${PUBLIC}/`))).toBe("tls_failed");
   const other = await createAuthority();
@@ -80,7 +80,7 @@ test("the certificate must be of the name in the URL, and trusted [§11.6.4]", a
   await until(() => proxy.open() === 0);
 });
 
-test("the user name and password of its URL go to the proxy alone [§11.6.4]", async () => {
+test("the user name and password of the proxy's URL go only to the proxy [§11.6.4]", async () => {
   const named = create({ proxy: `http://re%3Alay:p%40ss@127.0.0.1:${proxy.port}` });
   await get(named, "https://localhost/");
   const [asked] = proxy.take();
@@ -91,7 +91,7 @@ test("the user name and password of its URL go to the proxy alone [§11.6.4]", a
   expect(proxy.take()[0]!.headers.toLowerCase()).not.toContain("authorization");
 });
 
-test("the proxy may speak TLS itself [§11.6.4]", async () => {
+test("the proxy itself may use TLS [§11.6.4]", async () => {
   const secure = await startConnectProxy({
     to: target.port!,
     identity: await authority.issue(),
@@ -104,7 +104,7 @@ test("the proxy may speak TLS itself [§11.6.4]", async () => {
   expect(secure.take().length).toBe(1);
 });
 
-test("what the guard refuses never gets to the proxy [§11.6.1]", async () => {
+test("an address that the guard refuses never reaches the proxy [§11.6.1]", async () => {
   const answers = [[PUBLIC], ["169.254.169.254"], ["10.0.0.1"], [PUBLIC, "127.0.0.1"]];
   const outbound = create({ resolve: async () => answers.shift() ?? [] });
   await outbound.check("https://localhost/");
@@ -116,7 +116,7 @@ test("what the guard refuses never gets to the proxy [§11.6.1]", async () => {
   expect(proxy.take()).toEqual([]);
 });
 
-test("private networks that are allowed are reached directly [§11.6.4]", async () => {
+test("allowed private networks are reached directly [§11.6.4]", async () => {
   const plain = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("plain") });
   const resolve = async () => ["127.0.0.1"];
   const outbound = create({ private_networks: ["127.0.0.0/8"], resolve });
@@ -128,7 +128,7 @@ test("private networks that are allowed are reached directly [§11.6.4]", async 
   await plain.stop(true);
 });
 
-test("a proxy that opens no tunnel leaves the address out of reach, and the next is tried [§11.6.4]", async () => {
+test("if a proxy opens no tunnel, the address counts as unreachable and the next is tried [§11.6.4]", async () => {
   for (const does of [403, 407, 502, "close"] as const) {
     proxy.behave(() => does);
     expect([does, await faultOf(get(create(), "https://localhost/"))]).toEqual([
@@ -146,7 +146,7 @@ test("a proxy that opens no tunnel leaves the address out of reach, and the next
   expect(got.length).toBe(1);
 });
 
-test("nothing is tried again once TLS has begun [§11.6.3]", async () => {
+test("a request is not tried again once TLS has begun [§11.6.3]", async () => {
   const rude = createServer((socket) => socket.once("data", () => socket.destroy()));
   await new Promise<void>((ready) => rude.listen(0, "127.0.0.1", ready));
   const { port } = rude.address() as { port: number };
@@ -157,7 +157,7 @@ test("nothing is tried again once TLS has begun [§11.6.3]", async () => {
   rude.close();
 });
 
-test("bounds hold in a tunnel: redirects, length and time, and it is closed [§11.6.3]", async () => {
+test("limits on redirects, length and time hold in a tunnel, which is then closed [§11.6.3]", async () => {
   const redirect = await get(create(), "https://localhost/redirect");
   expect([redirect.status, redirect.headers.location]).toEqual([
     302,
@@ -179,7 +179,7 @@ test("bounds hold in a tunnel: redirects, length and time, and it is closed [§1
   await until(() => proxy.open() === 0);
 });
 
-test("a receiver that never ends its handshake is given up [§11.6.3]", async () => {
+test("a receiver that never finishes its TLS handshake is given up [§11.6.3]", async () => {
   const mute = createServer(() => {});
   await new Promise<void>((ready) => mute.listen(0, "127.0.0.1", ready));
   const { port } = mute.address() as { port: number };
@@ -193,7 +193,7 @@ test("a receiver that never ends its handshake is given up [§11.6.3]", async ()
   mute.close();
 });
 
-test("other variables for proxies have no effect [§11.6.4]", async () => {
+test("other proxy variables have no effect [§11.6.4]", async () => {
   const names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "ALL_PROXY"];
   const before = names.map((name) => process.env[name]);
   const set = (name: string, value: string | undefined) => {
@@ -214,7 +214,7 @@ test("other variables for proxies have no effect [§11.6.4]", async () => {
   }
 });
 
-test("a webhook of a Relay with OUTBOUND_PROXY is sent through it [§11.6.4]", async () => {
+test("a Relay with OUTBOUND_PROXY sends webhooks through the proxy [§11.6.4]", async () => {
   const app = await startTestApp({
     env: { OUTBOUND_PROXY: proxy.url },
     outbound: { ca: authority.ca, resolve: async () => [PUBLIC] },

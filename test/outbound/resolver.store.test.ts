@@ -1,4 +1,4 @@
-/** Look-ups of host names: what they find, and that nobody waits for another's (docs/interface.md §11.6.5). */
+/** Look-ups of host names: what they find, and that nobody waits for another account's (§11.6.5). */
 
 import { beforeEach, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
@@ -45,8 +45,8 @@ const codeOf = (work: Promise<unknown>) =>
     (error: { code?: string }) => error.code,
   );
 
-describe("what a look-up finds", () => {
-  test("IPv4 and IPv6 addresses in turn, also behind other names [§11.6.5]", async () => {
+describe("look-ups", () => {
+  test("a look-up finds IPv4 and IPv6 addresses alternately, also behind aliases [§11.6.5]", async () => {
     const resolve = create();
     zone = () => [
       { type: "A", value: "192.0.2.1" },
@@ -70,7 +70,7 @@ describe("what a look-up finds", () => {
     expect(await create()("many.example", "a")).toEqual(many);
   });
 
-  test("a name that does not exist, one without an address, and a server at fault [§11.6.5]", async () => {
+  test("a look-up reports a name that does not exist, has no address, or meets a faulty server [§11.6.5]", async () => {
     const resolve = create();
     expect(await codeOf(resolve("missing.example", "a"))).toBe("ENOTFOUND");
     zone = () => [];
@@ -79,7 +79,7 @@ describe("what a look-up finds", () => {
     expect(await codeOf(resolve("broken.example", "a"))).toBe("DNS_ESERVFAIL");
   });
 
-  test("a name server that answers for one family only holds nothing up [§11.6.5]", async () => {
+  test("a name server that answers for only one address family delays nothing [§11.6.5]", async () => {
     const clock = createTestClock();
     const resolve = create({ timers: clock });
     let asked = 0;
@@ -94,7 +94,7 @@ describe("what a look-up finds", () => {
     expect(await found).toEqual(["192.0.2.4"]);
   });
 
-  test("the machine's own file of hosts comes first, and is read again after a change [§11.6.5]", async () => {
+  test("the machine's hosts file comes first, and is read again after a change [§11.6.5]", async () => {
     const lines = [
       "127.0.0.1 localhost",
       "192.0.2.7  Hook.example\talias # comment no.example",
@@ -114,7 +114,7 @@ describe("what a look-up finds", () => {
     expect(await resolve("hook.example", "a")).toEqual(["192.0.2.9"]);
   });
 
-  test("localhost is never asked for outside [§11.6.5]", async () => {
+  test("localhost is never looked up outside the machine [§11.6.5]", async () => {
     writeFileSync(hosts_file, "");
     const resolve = create();
     for (const name of ["localhost", "app.localhost", "LOCALHOST."]) {
@@ -123,7 +123,7 @@ describe("what a look-up finds", () => {
     expect(server.take()).toEqual([]);
   });
 
-  test("the domains of resolv.conf are searched, by its number of dots [§11.6.5]", async () => {
+  test("the search domains of resolv.conf are tried, by its number of dots [§11.6.5]", async () => {
     const names = new Set<string>();
     zone = (name) => {
       names.add(name);
@@ -154,7 +154,7 @@ describe("what a look-up finds", () => {
     expect(asked()).toEqual(["ntfy"]);
   });
 
-  test("other name services of the machine are asked for what name servers do not know [§11.6.5]", async () => {
+  test("the machine's other name services are asked for names that name servers do not know [§11.6.5]", async () => {
     const asked: string[] = [];
     const services: NameServices = {
       order: (name) => (name.endsWith(".local") ? "first" : "last"),
@@ -174,7 +174,7 @@ describe("what a look-up finds", () => {
   });
 
   test.if(process.platform === "linux")(
-    "nsswitch.conf says which there are [§11.6.5]",
+    "nsswitch.conf says which name services there are [§11.6.5]",
     async () => {
       const nsswitch = join(folder, "nsswitch.conf");
       const orders = (line: string) => {
@@ -202,7 +202,7 @@ describe("name servers that never answer", () => {
   const hangs: Zone = (name) =>
     name.endsWith(".hang.example") ? "silent" : [{ type: "A", value: "127.0.0.1" }];
 
-  test("hold up neither files nor other accounts, and are given up in time [§11.6.5]", async () => {
+  test("silent name servers delay neither files nor other accounts, and are given up in time [§11.6.5]", async () => {
     zone = hangs;
     const clock = createTestClock();
     const resolve = create({ timers: clock });
@@ -212,7 +212,7 @@ describe("name servers that never answer", () => {
     expect(await resolve("good.example", "b")).toEqual(["127.0.0.1"]);
     await clock.advance(LOOK_UP.seconds);
     expect(new Set(await Promise.all(hung))).toEqual(new Set(["DNS_ETIMEOUT"]));
-    // Its turns are free again.
+    // The account's turns are free again.
     expect(await resolve("good.example", "a")).toEqual(["127.0.0.1"]);
   });
 
@@ -228,7 +228,7 @@ describe("name servers that never answer", () => {
     await Promise.all(hung);
   });
 
-  test("do not delay the webhooks of others, nor the page [§11.6.5]", async () => {
+  test("silent name servers delay neither other accounts' webhooks nor the page [§11.6.5]", async () => {
     zone = hangs;
     const receiver = startReceiver();
     const app = await startTestApp({
