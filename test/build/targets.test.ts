@@ -1,4 +1,4 @@
-/** What executables are made of: every part is pinned, and the container starts what there is. */
+/** What executables are built from: every part is pinned, and the container starts parts that exist. */
 
 import { expect, test } from "bun:test";
 import { resolve } from "node:path";
@@ -9,7 +9,7 @@ import { CONFIG, readConfig } from "../../src/config.ts";
 
 const ROOT = resolve(import.meta.dir, "../..");
 
-test("the parts of every platform are pinned, at the versions that the project uses", async () => {
+test("the parts of every platform are pinned to the versions that the project uses", async () => {
   const pinned = await lockedPackages(`${ROOT}/bun.lock`);
   expect(TARGETS).toHaveLength(6);
   for (const { runtime, native } of TARGETS) {
@@ -19,7 +19,7 @@ test("the parts of every platform are pinned, at the versions that the project u
   expect(TARGETS).toContain(ownTarget());
 });
 
-test("the container sets variables that there are, to values that the server takes", async () => {
+test("the container sets only variables that exist, to values that the server accepts", async () => {
   const text = await Bun.file(`${ROOT}/Dockerfile`).text();
   const [, block = ""] = /^ENV ((?:.*\\\n)*.*)$/m.exec(text) ?? [];
   const set = Object.fromEntries(
@@ -28,6 +28,6 @@ test("the container sets variables that there are, to values that the server tak
   const { BUN_TMPDIR, ...config } = set;
   expect(Object.keys(config).filter((name) => !(name in CONFIG))).toEqual([]);
   expect(readConfig(config)).toMatchObject({ ACCOUNT_CREATION: "first", HOST: "0.0.0.0" });
-  // The one folder that it may write to.
+  // The only folder that it may write to.
   expect([BUN_TMPDIR, config.DATABASE_URL]).toEqual(["/data", "file:/data/relay.db"]);
 });
