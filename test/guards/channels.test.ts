@@ -33,7 +33,7 @@ function wordsOf({ name, lanes }: Named): RegExp {
   return new RegExp(`\\w*(?i:${names.join("|")})\\w*|${strings}`, "g");
 }
 
-/** Where a channel may be named. Migrations are not TypeScript, and not looked at. */
+/** Where a channel may be named. Migrations are not TypeScript, and are not searched. */
 const placesOf = ({ name }: Named): readonly string[] => [
   `src/notify/channels/${name.replaceAll("_", "-")}/`,
   "src/notify/channels/registry.ts",
@@ -46,7 +46,7 @@ const mentions = (channels: readonly Named[], file: string, text: string): strin
     .filter((channel) => !placesOf(channel).some((place) => file.startsWith(place)))
     .flatMap((channel) => text.match(wordsOf(channel)) ?? []);
 
-/** What else may name Apple, its push service or a lane of it: file or folder, words, and why. */
+/** Where else Apple, its push service or one of its lanes may be named: file or folder, words, and why. */
 const NAMED: readonly (readonly [path: string, words: RegExp, why: string])[] = [
   ["src/auth/", /apple/gi, "App Attest"],
   ["src/notify/channels/web-push/", /[Aa]pple/g, "a push service of browsers"],
@@ -72,7 +72,7 @@ const NAMED: readonly (readonly [path: string, words: RegExp, why: string])[] = 
   ["db/notify/", /apns_id/g, "a column"],
 ];
 
-test("only its folder, the registry, the configuration and old fields name a channel", async () => {
+test("only a channel's own folder, the registry, the configuration and old fields name the channel", async () => {
   const used = new Set<(typeof NAMED)[number]>();
   const wrong: string[] = [];
   for (const { file, text } of await sources()) {
@@ -87,11 +87,11 @@ test("only its folder, the registry, the configuration and old fields name a cha
     for (const word of mentions(CHANNELS, file, rest)) wrong.push(`${file}: ${word}`);
   }
   expect(wrong).toEqual([]);
-  // None is allowed that nothing needs.
+  // No exception is allowed that nothing needs.
   expect(NAMED.filter((row) => !used.has(row)).map(String)).toEqual([]);
 });
 
-test("a channel is found by its name and its lanes wherever it may not be named", () => {
+test("the guard finds a channel by its name and its lanes wherever it may not be named", () => {
   const pager = { name: "web-pager", lanes: ["day", "night"] };
   const found = (file: string, text: string) => mentions([pager], file, text);
   const text = `const WEB_PAGER_URL = webPager("day", 'night', "daylight", 'nightly', "Day", day);`;
@@ -101,7 +101,7 @@ test("a channel is found by its name and its lanes wherever it may not be named"
   expect(found("src/config.ts", text)).toEqual([]);
 });
 
-test("only the registry imports a channel, and only its own channel a push client", async () => {
+test("only the registry imports a channel, and only the channel imports its push client", async () => {
   const wrong: string[] = [];
   let clients = 0;
   for (const { file, text } of await sources()) {
@@ -123,7 +123,7 @@ test("only the registry imports a channel, and only its own channel a push clien
   expect(clients).toBeGreaterThan(0);
 });
 
-test("channels have names of their own, and a lane belongs to one of them", () => {
+test("channels have unique names, and a lane belongs to one channel", () => {
   const names = CHANNELS.map(({ name }) => name);
   const lanes = CHANNELS.flatMap(({ lanes }) => lanes);
   expect(new Set(names).size).toBe(names.length);

@@ -1,4 +1,4 @@
-/** The project cites `docs/interface.md` alone, and only clauses that it has. */
+/** The project cites only `docs/interface.md`, and only clauses that exist. */
 
 import { expect, test } from "bun:test";
 import { Glob } from "bun";
@@ -8,7 +8,7 @@ import { hasClause, readDocument } from "./document.ts";
 const root = new URL("../../", import.meta.url).pathname;
 const document = await readDocument();
 
-/** Lines of the project's own text files, but for the document itself. */
+/** Lines of the project's own text files, except the document itself. */
 async function lines(): Promise<[where: string, line: string][]> {
   const found: [string, string][] = [];
   const folders = "{src,routers,db,test,bench,docs}/**/*.{ts,tsx,css,sql,toml,md}";

@@ -1,6 +1,6 @@
 /**
  * Clauses of docs/interface.md that a test must prove, each once. A test cites a clause by its id in
- * square brackets in its title: `§6.5`, an item `§5.3.2(3)`, or the row of a table `§7.2 ready`.
+ * square brackets in its title: `§6.5`, an item `§5.3.2(3)`, or a table row `§7.2 ready`.
  */
 
 interface Clause {

@@ -1,4 +1,4 @@
-/** The generated part of the client is that of the procedures. */
+/** The generated part of the client matches the procedures. */
 
 import { expect, test } from "bun:test";
 import { clientRoutes } from "../../scripts/client-routes.ts";

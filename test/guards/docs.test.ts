@@ -33,7 +33,7 @@ const links = [...documents].flatMap(([from, text]) =>
     .filter(({ to }) => !/^https?:/.test(to)),
 );
 
-test("every link leads to a file and a heading that exist", () => {
+test("every link leads to an existing file and heading", () => {
   expect(links.length).toBeGreaterThan(100);
   const wrong = links.filter(({ from, to }) => {
     const [path = "", anchor] = to.split("#");
@@ -44,14 +44,14 @@ test("every link leads to a file and a heading that exist", () => {
   expect(wrong).toEqual([]);
 });
 
-test("a link that shows a clause leads to the section of that clause", () => {
+test("a link that shows a clause number leads to that clause's section", () => {
   const shown = links.filter(
     ({ shown, to }) => /^\d+(\.\d+)*$/.test(shown) && to.includes("interface.md#"),
   );
   expect(shown.length).toBeGreaterThan(20);
   const titles = [...document.text.matchAll(/^#+ (\d+(?:\.\d+)*) /gm)].map(([, number]) => number!);
   const wrong = shown.filter(({ shown, to }) => {
-    // The nearest heading: of the clause itself, or of the section it stands in.
+    // The nearest heading: the clause's own, or that of its section.
     const section = titles.filter((title) => `${shown}.`.startsWith(`${title}.`)).at(-1)!;
     const anchor = to.split("#")[1]!;
     const start = `${section.replaceAll(".", "")}-`;
@@ -60,14 +60,14 @@ test("a link that shows a clause leads to the section of that clause", () => {
   expect(wrong).toEqual([]);
 });
 
-test("README leads to every document, and stays short", () => {
+test("README links to every document and stays short", () => {
   const readme = documents.get("README.md")!;
   const linked = links.filter(({ from }) => from === "README.md").map(({ to }) => to.split("#")[0]);
   expect(names.filter((name) => name !== "README.md" && !linked.includes(name))).toEqual([]);
   expect(readme.split("\n").length).toBeLessThanOrEqual(220);
 });
 
-/** What a document says in backticks, outside of blocks of code. */
+/** What a document says in backticks, outside code blocks. */
 const quoted = [...documents].flatMap(([from, text]) =>
   from === "CHANGELOG.md"
     ? []
@@ -83,7 +83,7 @@ test("every path that a document names exists", () => {
   expect(missing).toEqual([]);
 });
 
-test("every command that a document names is one of package.json", () => {
+test("every command that a document names is in package.json", () => {
   const commands = quoted.flatMap(({ from, words }) =>
     [...words.matchAll(/\bbun run ([\w:-]+)(?![\w:*-])/g)].map(([, name]) => ({
       from,
@@ -107,7 +107,7 @@ test("docs/configuration.md lists every variable with its default and descriptio
   expect([...rows].map(([row]) => row)).toEqual(expected);
 });
 
-test("docs/glossary.md has each term once, in order, with its meaning and its place", () => {
+test("docs/glossary.md has each term once, in order, with its meaning and place", () => {
   const rows = [...documents.get("docs/glossary.md")!.matchAll(/^\| (?!Term|---)(.*) \|$/gm)];
   const entries = rows.map(([, row]) => row!.split(" | "));
   expect(entries.length).toBeGreaterThan(60);

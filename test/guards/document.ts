@@ -1,10 +1,10 @@
-/** Reads `docs/interface.md`: its clauses, and its tables by the clause they stand in. */
+/** Reads `docs/interface.md`: its clauses, and its tables by the clause that contains them. */
 
-/** A table; each row has its cells by the header of the column, without backticks around the whole. */
+/** A table; each row has its cells by the column's header, without backticks around the whole. */
 interface Table {
-  /** Number of the clause or section that it stands in, such as `5.5.2`. */
+  /** Number of the clause or section that contains it, such as `5.5.2`. */
   readonly clause: string;
-  /** Title of that section, as it is written. */
+  /** Title of that section, as written. */
   readonly title: string;
   readonly header: readonly string[];
   readonly rows: readonly Readonly<Record<string, string>>[];
@@ -72,14 +72,14 @@ export function namesIn(cell: string): string[] {
   return cell.includes("`") ? [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name!) : [cell];
 }
 
-/** Rows of all tables that have this first column, with the clause that each stands in. */
+/** Rows of all tables that have this first column, each with the clause that contains it. */
 export function rowsWith({ tables }: Document, column: string) {
   return tables
     .filter(({ header }) => header[0] === column)
     .flatMap(({ clause, title, rows }) => rows.map((row) => ({ clause, title, row })));
 }
 
-/** Whether the document has what a citation names: a clause, an item of one, or a row of its tables. */
+/** Whether the document has what a citation names: a clause, a clause's item, or a table row. */
 export function hasClause(document: Document, citation: string): boolean {
   const [, number = "", row] = /^(\S+)(?: (.+))?$/.exec(citation) ?? [];
   if (row === undefined)

@@ -26,7 +26,7 @@ import { jsonOf, PROCEDURES, resourceOf, responseOf, type Schema, typeOf } from 
 const root = new URL("../../", import.meta.url);
 const document = await readDocument();
 
-/** A route that is no procedure: what the table says of it beside its clause. */
+/** A route that is not a procedure: what the table says about it beside its clause. */
 const FIXED_ROUTES = [
   "GET /v1/events account 200",
   "GET /v1/openapi.json none 200",
@@ -38,7 +38,7 @@ const numeral = (value: number) => value.toLocaleString("en");
 
 // --- routes
 
-test("5.1 lists every route with its credential, status, response, codes and procedure", () => {
+test("section 5.1 lists every route with its credential, status, response, codes and procedure", () => {
   const words = { none: "none", account: "account", key: "key", any: "account or key" } as const;
   const expected = PROCEDURES.map(({ name, meta, route, output }) => {
     const { access = "none", errors = [] } = meta;
@@ -63,13 +63,13 @@ test("5.1 lists every route with its credential, status, response, codes and pro
   expect(others.sort()).toEqual([...FIXED_ROUTES].sort());
 });
 
-test("5.1 lists the routes that are no procedures", async () => {
+test("section 5.1 lists the routes that are not procedures", async () => {
   const source = await Bun.file(new URL("src/app.ts", root)).text();
   const paths = [...source.matchAll(/^ +"(\/[^"]+)": \{/gm)].map(([, path]) => path!);
   expect(paths.sort()).toEqual(FIXED_ROUTES.map((route) => route.split(" ")[1]!).sort());
 });
 
-test("the clause that 5.1 names for a route is about that route", () => {
+test("the clause that section 5.1 names for a route is about that route", () => {
   const headings = new Map(
     [...document.text.matchAll(/^#### (\S+) .*`([A-Z]+ \/\S*)`$/gm)].map(([, clause, route]) => [
       route,
@@ -83,7 +83,7 @@ test("the clause that 5.1 names for a route is about that route", () => {
 });
 
 for (const { route, meta, input } of PROCEDURES) {
-  test(`the tables of ${route} have its body and query fields, and no others`, () => {
+  test(`the tables of ${route} have exactly its body and query fields`, () => {
     const { properties = {}, required = [] } = jsonOf(input, "input") as Schema;
     const in_path = [...meta.openapi.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
     const rest = Object.entries<Schema>(properties).filter(([name]) => !in_path.includes(name));
@@ -104,7 +104,7 @@ for (const { route, meta, input } of PROCEDURES) {
     const written_query = query.map(({ row }) => [row.Parameter, row.Type]);
     expect(written_body.sort()).toEqual(expected_body.sort());
     expect(written_query.sort()).toEqual(expected_query.sort());
-    // The numbers and defaults of the schema are those of the table.
+    // The numbers and defaults of the schema match the table.
     for (const { row } of [...body, ...query]) {
       const name = (row["Body field"] ?? row.Parameter)!;
       const schema = { ...properties[name], ...properties[name]!.anyOf?.[0] } as Schema;
@@ -116,7 +116,7 @@ for (const { route, meta, input } of PROCEDURES) {
   });
 }
 
-test("8.1 lists the routes that accept an Idempotency-Key", () => {
+test("section 8.1 lists the routes that accept an Idempotency-Key", () => {
   const expected = PROCEDURES.filter(({ meta }) => meta.accepts_idempotency_key).map(
     ({ route }) => route,
   );
@@ -147,7 +147,7 @@ const RESOURCES: Readonly<Record<string, z.ZodType>> = {
 };
 
 for (const [section, schema] of Object.entries(RESOURCES)) {
-  test(`${section} has the fields of its resource with their types`, () => {
+  test(`section ${section} has the fields of its resource with their types`, () => {
     const rows = rowsWith(document, "Field").filter(({ clause }) => clause === section);
     const written = rows.map(({ row }) => [row.Field, row.Type] as [string, string]);
     expect(written).toEqual(resourceOf(schema));
@@ -161,7 +161,7 @@ test("no section has a table of another resource", () => {
 
 // --- errors, limits, events, tools, variables
 
-test("9.2 lists every code with its status and whether it says when to retry", () => {
+test("section 9.2 lists every code with its status and whether it says when to retry", () => {
   const expected = Object.entries(ERRORS).map(([code, kind]) => [
     String(kind.status),
     code,
@@ -183,7 +183,7 @@ const UNITS: Readonly<Record<string, number>> = {
 
 function numberIn(name: string, text: string): number {
   const [, digits = "", unit = ""] = /^([\d,]+) ?(\w*)$/.exec(text) ?? [];
-  // A limit in days says so in its name.
+  // The name of a limit in days says so.
   const factor = unit === "days" && name.endsWith("_days") ? 1 : UNITS[unit];
   return digits === "" || factor === undefined ? NaN : Number(digits.replaceAll(",", "")) * factor;
 }
@@ -202,7 +202,7 @@ test("sections 10, 14 and 19 list every limit that a client can observe, with it
   expect(rows.length).toBe(new Set(rows.map(({ entry: [name] }) => name)).size);
 });
 
-test("10.6 lists the rate limits", () => {
+test("section 10.6 lists the rate limits", () => {
   const rows = rowsWith(document, "Name").filter(({ clause }) => clause === "10.6.1");
   const written = rows.map(({ row }) => [
     row.Name,
@@ -211,7 +211,7 @@ test("10.6 lists the rate limits", () => {
   expect(Object.fromEntries(written)).toEqual(RATES);
 });
 
-test("7.2 lists every event with its data", () => {
+test("section 7.2 lists every event with its data", () => {
   const expected = Object.entries(EVENTS).map(([name, schema]) => [
     name,
     responseOf(jsonOf(schema, "output")),
@@ -220,7 +220,7 @@ test("7.2 lists every event with its data", () => {
   expect(written).toEqual(expected);
 });
 
-test("12.3 lists every tool with its route and its own default", () => {
+test("section 12.3 lists every tool with its route and its own default", () => {
   const expected = PROCEDURES.filter(({ meta }) => meta.mcp).map(({ meta, route, output }) => {
     const { name, defaults = {} } = meta.mcp!;
     const own = Object.entries(defaults).map(
@@ -237,7 +237,7 @@ test("12.3 lists every tool with its route and its own default", () => {
   expect(written.sort()).toEqual(expected.sort());
 });
 
-test("12.5 lists the numbers of JSON-RPC errors", () => {
+test("section 12.5 lists the numbers of JSON-RPC errors", () => {
   const written = rowsWith(document, "Number").map(({ row }) => [row.Name, Number(row.Number)]);
   // The protocol library turns it into invalid_params.
   const { resource_not_found: _, ...expected } = RPC;

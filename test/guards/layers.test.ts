@@ -1,4 +1,4 @@
-/** Who may import whom (docs/architecture.md, Layers), from the import lines; and how long a file may be. */
+/** Who may import whom, by the import lines (docs/architecture.md, Layers), and how long a file may be. */
 
 import { expect, test } from "bun:test";
 import { Glob } from "bun";
@@ -6,8 +6,8 @@ import { Glob } from "bun";
 const root = new URL("../../", import.meta.url).pathname;
 
 /**
- * Layer -> the layers it may import, from the lowest up; itself, and packages that are not named below,
- * are free. `x types`: its types only.
+ * Layer -> the layers it may import, from the lowest up. A layer may always import itself and packages that
+ * are not named below. `x types`: only its types.
  */
 const ALLOWED: Record<string, readonly string[]> = {
   leaf: [],
@@ -48,11 +48,11 @@ const ALLOWED: Record<string, readonly string[]> = {
     "model",
     "leaf",
   ],
-  // Speaks to the server over HTTP alone.
+  // Talks to the server only over HTTP.
   client: ["model types", "routers types", "leaf types"],
-  // A client of the server; what starts the server is loaded by `import()`.
+  // A client of the server; the code that starts the server is loaded by `import()`.
   cli: ["client", "permission", "model types", "leaf"],
-  // Types alone of the server: what runs in the browser shares no code with it.
+  // Only the server's types: what runs in the browser shares no code with it.
   web: ["client", "model types", "routers types"],
   root: [
     "db",
@@ -79,18 +79,18 @@ const PACKAGES: readonly (readonly [RegExp, readonly string[]])[] = [
     /^@trpc\/server(?!\/observable)/,
     ["rpc", "routers", "http", "leaf types", "client types", "web types"],
   ],
-  // What a link of the client is made of.
+  // What a client's link is made of.
   [/^@trpc\/server\/observable/, ["web"]],
   [/^@modelcontextprotocol\//, ["mcp", "http"]],
   [/^(react|react-dom|@base-ui|@tanstack|@trpc\/client|lucide-react)(\/|$)/, ["web"]],
-  // The page's, and that of the start at a terminal.
+  // The page's, and the one for the start at a terminal.
   [/^uqr$/, ["web", "http", "cli"]],
   [/^tailwindcss/, ["http"]],
   [/^(cborg|@peculiar\/)/, ["auth"]],
   [/^apns2/, ["notify"]],
   [/^ipaddr\.js/, ["outbound", "http", "leaf"]],
   [/^(commander$|diff$|@bomb\.sh\/|toml-eslint-parser$)/, ["cli"]],
-  // For files of configuration, and to read JSON as it was written.
+  // For configuration files, and to read JSON as it was written.
   [/^jsonc-parser$/, ["cli", "leaf"]],
   [/^trpc-to-openapi/, ["rpc types", "http"]],
 ];
@@ -143,13 +143,13 @@ test("the store's and tRPC's packages stay in their layers", async () => {
   expect(wrong).toEqual([]);
 });
 
-test("time, chance and the environment are read in their own files alone", async () => {
+test("only their own files read time, chance and the environment", async () => {
   const OWN: readonly (readonly [RegExp, readonly string[]])[] = [
     [/\bDate\.now\(|\bnew Date\(\)/, ["src/clock.ts", "src/log.ts", "src/web/clock.ts"]],
     [/\bset(Timeout|Interval)\(/, ["src/clock.ts", "src/client/timers.ts", "src/web/clock.ts"]],
     [/\bsystemClock\b/, ["src/clock.ts", "src/main.ts", "src/cli/main.ts"]],
     [/\brandom(UUID|Bytes)\(|Math\.random\(/, ["src/ids.ts", "src/client/timers.ts"]],
-    // The bundle's is a text that it replaces.
+    // In the bundle this is a text that the build replaces.
     [
       /\bprocess\.env\b/,
       [
@@ -172,7 +172,7 @@ test("time, chance and the environment are read in their own files alone", async
   expect(wrong).toEqual([]);
 });
 
-test("one file alone knows how tRPC builds a procedure", async () => {
+test("only one file knows how tRPC builds a procedure", async () => {
   const wrong: string[] = [];
   for (const folder of ["src", "routers", "db", "bench", "scripts"]) {
     for await (const name of new Glob("**/*.{ts,tsx}").scan(root + folder)) {

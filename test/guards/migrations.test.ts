@@ -1,4 +1,4 @@
-/** The migrations make what the schemas in db say. Without it: `bun run db:generate`. */
+/** The migrations produce the schemas in db. If one is missing: `bun run db:generate`. */
 
 import { expect, test } from "bun:test";
 import { generateSQLiteDrizzleJson, generateSQLiteMigration } from "drizzle-kit/api";
@@ -25,7 +25,7 @@ async function missing(more: Record<string, unknown> = {}): Promise<string[]> {
 
 test("every change of a schema in db has its migration", async () => {
   expect(await missing()).toEqual([]);
-  // It does see a change, so its silence above means something.
+  // The check does detect a change, so finding none above means something.
   const later = sqliteTable("later", { id: text().primaryKey() });
   expect(await missing({ later })).toHaveLength(1);
 });

@@ -1,4 +1,4 @@
-/** What browsers load uses no syntax, function or style that the oldest supported one lacks. */
+/** Browsers load no syntax, function or style that the oldest supported one lacks. */
 
 import { expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
@@ -18,7 +18,7 @@ for (const { name, content } of [...person.assets, ...admin.assets]) {
   if (typeof content === "string") files.set(name, content);
 }
 
-/** Declarations that make no difference to what can be read and done. */
+/** Declarations that make no difference to what people can read and do. */
 const UNNEEDED = [
   // Fields grow with their text; without it they scroll.
   ...["field-sizing", "field-sizing: content"],
@@ -28,7 +28,7 @@ const UNNEEDED = [
   ...["cursor: crosshair", "cursor: not-allowed", "cursor: pointer"],
   ...["resize", "resize: none", "resize: vertical"],
   ...["forced-color-adjust", "forced-color-adjust: none"],
-  // Beside `-webkit-user-select`.
+  // Used beside `-webkit-user-select`.
   "user-select",
 ];
 
@@ -47,7 +47,7 @@ test("the styles of the pages need nothing that Safari 16.4 lacks", () => {
   expect(found.length).toBeGreaterThan(0);
 });
 
-test("the check finds newer syntax, functions and styles", () => {
+test("the Safari 16.4 check finds newer syntax, functions and styles", () => {
   expect(newerIn("/[a--b]/v")).toHaveLength(1);
   expect(newerIn("using a = b()")).toHaveLength(1);
   expect(newerIn("Promise.withResolvers(), URL.parse(a), new CookieStore()")).toEqual([

@@ -1,4 +1,4 @@
-/** The commands of README and docs/clients.md work as they stand there. */
+/** The commands of README and docs/clients.md work as written. */
 
 import { expect, test } from "bun:test";
 import { procedures } from "../../routers/index.ts";
@@ -12,7 +12,7 @@ const clients = await readText("docs/clients.md");
 
 // With a browser: test/web/first-question.test.ts.
 test.if(Bun.which("curl") !== null)(
-  "the first question and the tour work without a browser",
+  "README's first question and tour work without a browser",
   async () => {
     // The test looks for questions more often than the rate limit permits.
     const app = await startTestApp({ env: { RATE_LIMITS: "off" } });
@@ -46,7 +46,7 @@ test.if(Bun.which("curl") !== null)(
   30_000,
 );
 
-/** The address and the header that a command gives its client, by the shell's own reading of the line. */
+/** The address and header that a command gives its client, as the shell reads the line. */
 async function settingsOf(command: string, key: string) {
   const [name] = command.split(" ");
   const line = `${name}() { printf '%s\\n' "$@"; }\nexport RELAY_KEY=${key}\n${command}`;
@@ -61,7 +61,7 @@ async function settingsOf(command: string, key: string) {
   return { url: words.find((word) => word.startsWith("http://"))!, authorization };
 }
 
-test("every MCP client of the documents reaches the endpoint, with a key or by OAuth", async () => {
+test("every documented MCP client reaches the endpoint, with a key or by OAuth", async () => {
   const app = await startTestApp();
   const { agent } = await createPair(app.url);
   const table = sectionOf(readme, "Connect an agent");
@@ -90,7 +90,7 @@ test("every MCP client of the documents reaches the endpoint, with a key or by O
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
     });
     expect([url, answer.status]).toEqual([`${ADDRESS}/mcp`, authorization ? 200 : 401]);
-    // Without a key, a client learns there where to log in.
+    // Without a key, a client learns there where to sign in.
     if (!authorization) {
       expect(answer.headers.get("www-authenticate")).toContain("resource_metadata=");
     }
@@ -117,7 +117,7 @@ test("the TypeScript programs of docs/clients.md ask, and find the task done", a
   expect(listing.output()).toContain("Ship version 2");
 }, 30_000);
 
-test("docs/clients.md names every client of README, and every tool", () => {
+test("docs/clients.md names every client of README and every tool", () => {
   const named = sectionOf(readme, "Connect an agent").matchAll(/^\| \[(.+?)\]/gm);
   const parts = [...named].map(([, name]) => sectionOf(clients, name!));
   expect(parts).toHaveLength(5);

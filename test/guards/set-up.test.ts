@@ -6,7 +6,7 @@ import { ADDRESS, codeIn, readText, sectionOf } from "../support/documents.ts";
 
 const clients = await readText("docs/clients.md");
 
-/** What stands for the key in the document, where it is not the variable of the shell. */
+/** What stands for the key in the document, where it is not the shell's variable. */
 const KEYS: Readonly<Record<string, readonly string[]>> = {
   Codex: ["mck_..."],
   // biome-ignore lint/suspicious/noTemplateCurlyInString: Cursor fills it in.

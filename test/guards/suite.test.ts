@@ -1,4 +1,4 @@
-/** Every test file runs, and what depends on the store runs on both. */
+/** Every test file runs, and tests that depend on the store run on both. */
 
 import { expect, test } from "bun:test";
 import { Glob } from "bun";
@@ -24,7 +24,7 @@ test("a test of db that starts a store runs on both kinds", async () => {
   expect(wrong).toEqual([]);
 });
 
-test("the files that start first are there", async () => {
+test("the files that start first exist", async () => {
   const { both, once } = await readPlan();
   const unknown = (files: object, known: readonly string[]) =>
     Object.keys(files).filter((file) => !known.includes(file));
@@ -32,7 +32,7 @@ test("the files that start first are there", async () => {
   expect(unknown(times.server, both)).toEqual([]);
 });
 
-test("only test/support/store.ts knows on which store a run is", async () => {
+test("only test/support/store.ts knows which store a run uses", async () => {
   const readers: string[] = [];
   for await (const file of new Glob("**/*.ts").scan(`${root}test`)) {
     const text = await Bun.file(`${root}test/${file}`).text();
@@ -41,7 +41,7 @@ test("only test/support/store.ts knows on which store a run is", async () => {
   expect(readers).toEqual(["support/store.ts"]);
 });
 
-test("random choices in tests come from the seed of the run", async () => {
+test("random choices in tests come from the run's seed", async () => {
   const wrong: string[] = [];
   for await (const file of new Glob("**/*.ts").scan(`${root}test`)) {
     const text = await Bun.file(`${root}test/${file}`).text();

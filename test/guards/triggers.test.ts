@@ -1,4 +1,4 @@
-/** db/triggers.md lists the triggers as the migrations make them, and their numbers are those of the code. */
+/** db/triggers.md lists the triggers as the migrations make them, and their numbers match the code. */
 
 import { expect, test } from "bun:test";
 import { SQLiteAsyncDialect } from "drizzle-orm/sqlite-core";
@@ -10,12 +10,12 @@ import { readText } from "../support/documents.ts";
 
 const triggers = readTriggers();
 
-test("db/triggers.md is up to date. Without it: `bun run db:triggers`", async () => {
+test("db/triggers.md is up to date (if not: `bun run db:triggers`)", async () => {
   expect(await Bun.file(PAGE).text()).toBe(triggersPage());
 });
 
-test("limits and durations in triggers are those of the code", async () => {
-  /** Numbers from 10 on; seconds times 1,000 is a unit. */
+test("limits and durations in triggers match the code", async () => {
+  /** Numbers from 10 on; seconds times 1,000 is a unit conversion. */
   const found = triggers.flatMap(({ name, sql }) => {
     const numbers = sql.replace(/'[^']*'|unixepoch\(\) \* 1000|randomblob\(\d+\)/g, "");
     return [...numbers.matchAll(/(?<![\w`])\d{2,}\b/g)].map(([text]) => [name, Number(text)]);

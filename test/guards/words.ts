@@ -1,4 +1,4 @@
-/** What the routers and models say, in the words of `docs/interface.md`. */
+/** What the routers and models say, in the wording of `docs/interface.md`. */
 
 import type { OpenApiMeta } from "trpc-to-openapi";
 import { z } from "zod";
@@ -23,7 +23,7 @@ export type Schema = Readonly<Record<string, any>>;
 
 const list = (values: readonly unknown[]) => values.map((value) => `\`${value}\``).join(", ");
 
-/** A schema as the document writes its type; `name` is that of the field. */
+/** A schema as the document writes its type; `name` is the field's. */
 export function typeOf(schema: Schema, name = ""): string {
   if (schema.$ref) return schema.$ref.replace(/^.*\/(Relay(?=Task$))?/, "");
   const options: readonly Schema[] | undefined = schema.anyOf;
@@ -41,16 +41,16 @@ export function typeOf(schema: Schema, name = ""): string {
   return wordsOf(schema.type);
 }
 
-/** One type or several of JSON schema. */
+/** One or several types of JSON schema. */
 const wordsOf = (type: string | readonly string[]): string => [type].flat().join(" or ");
 
-/** The fields of a named resource with their types. */
+/** A named resource's fields with their types. */
 export function resourceOf(schema: z.ZodType): [name: string, type: string][] {
   const { $ref, $defs } = jsonOf(schema, "output");
   return fieldsOf($defs[$ref.replace(/^.*\//, "")]);
 }
 
-/** The fields of an object with their types; those of an object in it follow, with a dot. */
+/** An object's fields with their types; fields of a nested object follow, with a dot. */
 function fieldsOf(schema: Schema, prefix = ""): [name: string, type: string][] {
   const shown = schema.anyOf?.find((option: Schema) => option.type !== "null") ?? schema;
   return Object.entries<Schema>(shown.properties ?? {}).flatMap(([name, field]) => [
@@ -69,12 +69,12 @@ export function responseOf(schema: Schema): string {
   return `{${members.map(([name, one]) => `${name}: ${responseOf(one)}`).join(", ")}}`;
 }
 
-/** Names of the resources of section 2 in schemas; all other named schemas stand in their place. */
+/** Schema names of the resources of section 2; all other named schemas are written out in place. */
 const RESOURCES = ["Account", "Device", "Key", "RelayTask", "Question", "Item", "Agent"];
 RESOURCES.push("ActivityEntry", "Session", "Pairing", "Channel", "Delivery", "Reach");
 RESOURCES.push("Grant", "Authorization", "Approval", "KeyWebhook");
 
-/** A JSON schema in which only resources are references. */
+/** A JSON schema that refers only to resources. */
 export function jsonOf(schema: z.ZodType, io: "input" | "output"): Schema {
   const { $defs = {}, ...root } = z.toJSONSchema(schema, { io }) as Schema;
   const inlined = (node: unknown): unknown => {
