@@ -1,6 +1,6 @@
 /** What `bun run interop` tries Relay with: clients that other people wrote. */
 
-/** Columns of the table of each surface, in order. */
+/** Columns of each surface's table, in order. */
 export const CHECKS = {
   rest: [
     "generate",
@@ -32,13 +32,13 @@ export const CHECKS = {
 
 export type Surface = keyof typeof CHECKS;
 
-/** `ok`: works. `none`: not tried, or the client has no such thing. Else what went wrong, in a line. */
+/** `ok`: works. `none`: not tried, or the client has no such feature. Otherwise what went wrong, in a line. */
 export type Outcome = "ok" | "none" | { readonly fault: string };
 
 export interface Result {
-  /** Version of the client, as its users name it. */
+  /** The client's version, as its users name it. */
   readonly version: string;
-  /** By check of `CHECKS`; one that is absent counts as `none`. */
+  /** By check of `CHECKS`; a missing check counts as `none`. */
   readonly checks: Readonly<Record<string, Outcome>>;
 }
 
@@ -49,31 +49,31 @@ export interface Client {
   readonly surface: Surface;
   /** Programs that must be on the PATH, such as `go`; the client is skipped without them. */
   readonly needs: readonly string[];
-  /** Installs or generates the client in `context.dir` and tries it. What it throws is a fault. */
+  /** Installs or generates the client in `context.dir` and tries it. An exception is a fault. */
   run(context: Context): Promise<Result>;
 }
 
 interface ExecOptions {
-  /** Relative to the folder of the client; default that folder. */
+  /** Relative to the client's folder, which is the default. */
   readonly cwd?: string;
   /** Added to the environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Until it is ended; default 600. */
+  /** Seconds until it is ended; default 600. */
   readonly seconds?: number;
 }
 
 export interface Context {
   /**
-   * Address of a running Relay without rate limits. For a client of REST its responses have members that the
-   * document does not name (docs/interface.md §1.3.9).
+   * Address of a running Relay without rate limits. For a REST client its responses have members that the
+   * document does not name (§1.3.9).
    */
   readonly url: string;
-  /** An empty folder of the client's own, as a path; it goes when the run ends. */
+  /** The path of an empty folder for the client, which is removed when the run ends. */
   readonly dir: string;
-  /** Whether checks that take minutes are asked for. */
+  /** Whether checks that take minutes are requested. */
   readonly long: boolean;
-  /** Runs a program to its end and gives its standard output; throws with the end of its output. */
+  /** Runs a program to its end and returns its standard output; throws with the end of its output. */
   exec(command: readonly string[], options?: ExecOptions): Promise<string>;
-  /** Writes a file of the folder, with the folders above it. */
+  /** Writes a file in the folder, and creates the folders above it. */
   write(path: string, content: string): Promise<void>;
 }

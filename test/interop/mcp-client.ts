@@ -1,4 +1,4 @@
-/** Tries a client of MCP: starts its script, answers its question, and judges what it printed. */
+/** Tries an MCP client: starts its script, answers its question, and judges its output. */
 
 import type { Context, Outcome, Result } from "./client.ts";
 
@@ -10,7 +10,7 @@ const TOOLS = 12;
 /** Milliseconds between two looks for a question to answer. */
 const LOOK = 200;
 
-/** Copies scripts into the folder of the client. */
+/** Copies scripts into the client's folder. */
 export async function copyScripts({ write }: Context, ...names: readonly string[]): Promise<void> {
   for (const name of names) await write(name, await Bun.file(new URL(name, SCRIPTS)).text());
 }
@@ -18,7 +18,7 @@ export async function copyScripts({ write }: Context, ...names: readonly string[
 /** What a script found in each step; `fault` where the client failed. */
 type Found = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** Runs the script against an account of its own; gives the checks of the table. */
+/** Runs the script against an account of its own, and returns the checks of the table. */
 export async function tryClient(
   { url, exec }: Context,
   command: readonly string[],

@@ -1,6 +1,6 @@
-/** A later version of the server, as far as clients can tell: its responses have members that they do not know. */
+/** A later version of the server, as clients see it: its responses have members that they do not know. */
 
-/** Serves what the server at `url` does, with one member more in every object of a response. */
+/** Forwards to the server at `url`, and adds one member to every object of a response. */
 export function startNewer(url: string) {
   const server = Bun.serve({
     port: 0,
@@ -27,7 +27,7 @@ export function startNewer(url: string) {
   return { url: server.url.origin, stop: () => server.stop(true) };
 }
 
-/** A copy in which every object has a member more, but for the map of invalid fields. */
+/** A copy in which every object has an extra member, except the map of invalid fields. */
 function extended(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(extended);

@@ -1,4 +1,4 @@
-/** openapi-generator, as the program of its own that Maven Central has. */
+/** openapi-generator, as the program that Maven Central publishes. */
 
 import { homedir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** What must hold when a coding agent asks for permission through Relay, tried with the real program. */
+/** Cases in which a coding agent asks for permission through Relay, tried with the real program. */
 
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
@@ -20,9 +20,9 @@ export interface Place {
   readonly project: string;
   readonly key: string;
   readonly model_url: string;
-  /** Seconds that a question lives; null: as is usual. */
+  /** Seconds that a question lives; null: the usual time. */
   readonly wait: number | null;
-  /** All of its environment, but for that of the model. */
+  /** Its whole environment, except the model's variables. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -31,11 +31,11 @@ export interface CodingAgent {
   /** Whether its terminal shows its own prompt while a hook waits. */
   readonly asks_meanwhile: boolean;
   readonly startModel: () => Model;
-  /** The call of a tool that runs this command and needs permission. */
+  /** A tool call that runs this command and needs permission. */
   readonly callOf: (command: string) => ToolCall;
-  /** The call that lets another agent make a call meanwhile; the same call where calls run side by side. */
+  /** A call that lets another agent make a call meanwhile; the same call where calls run side by side. */
   readonly inBackground: (call: ToolCall) => ToolCall;
-  /** What its own prompt says, and what to type there. */
+  /** What the agent's own prompt says, and what to type there. */
   readonly prompt: string;
   readonly yes: string;
   readonly no: string;
@@ -44,12 +44,12 @@ export interface CodingAgent {
 
 /** Seconds until something must have happened. */
 const PATIENCE = 60;
-/** Seconds that a question lives where nobody answers. */
+/** Seconds that an unanswered question lives. */
 const SHORT_WAIT = 15;
 /** Seconds of a long wait. */
 const LONG_WAIT = 180;
 
-/** The command of a hook, where it is no tool of MCP. */
+/** The command of a hook, where it is not an MCP tool. */
 export const hookCommand = (client: string, { wait }: Place): string =>
   `${process.execPath} ${CLI} hook ${client}${wait === null ? "" : ` --wait ${wait}s`}`;
 
@@ -65,7 +65,7 @@ export const waitQuery = ({ wait }: Place): string => (wait === null ? "" : `&wa
 
 type Truthy<T> = Exclude<T, null | undefined | false | 0 | "">;
 
-/** Gives what `check` finds once it finds something. */
+/** Resolves to what `check` finds once it finds something. */
 async function until<T>(
   what: string,
   check: () => T | Promise<T>,
@@ -80,7 +80,7 @@ async function until<T>(
   throw new Error(`in ${seconds} s not: ${what}`);
 }
 
-/** Presses a key until it has its effect: a prompt takes none in its first moments. */
+/** Presses a key until it has its effect: a prompt accepts none in its first moments. */
 const typeUntil = (
   terminal: Terminal,
   key: string,
@@ -121,7 +121,7 @@ async function createWorld(context: Context, agent: CodingAgent, folder: string)
     signUp,
     model,
     home,
-    /** Another server than the one of all cases. */
+    /** A different server from the one of all cases. */
     use: (other: string) => {
       url = other;
     },
@@ -136,7 +136,7 @@ async function createWorld(context: Context, agent: CodingAgent, folder: string)
       return terminal;
     },
     has: (name: string) => existsSync(join(project, name)),
-    /** The questions that wait, once there are so many. */
+    /** The waiting questions, once there are this many. */
     pending: (count: number): Promise<any[]> =>
       until(`${count} questions`, async () => {
         const { questions } = await send("GET /v1/questions", undefined, account);
@@ -159,7 +159,7 @@ function check(holds: boolean, what: string, found?: unknown): void {
   if (!holds) throw new Error(`${what}: ${JSON.stringify(found)}`);
 }
 
-/** What must hold, by column of the table. */
+/** The cases, by column of the table. */
 function casesOf(context: Context, agent: CodingAgent) {
   const make = agent.callOf("touch made");
   const shows = ({ shown }: Terminal) => shown().includes(withoutBlanks(agent.prompt));
@@ -288,7 +288,7 @@ async function folderIn(world: World, name: string): Promise<string> {
   return folder;
 }
 
-/** Signs in to the page with Chromium and presses Allow: again, since a page takes no early click. */
+/** Signs in to the page with Chromium and presses Allow, again if necessary, since a page ignores early clicks. */
 async function allowInPage({ token, url }: World, is_done: () => boolean): Promise<void> {
   const browser = await chromium.launch({
     executablePath: Bun.which("chromium")!,

@@ -1,16 +1,16 @@
-/** Runs the programs of generated clients in Python, each in a virtual environment of its own. */
+/** Runs generated Python clients' programs, each in its own virtual environment. */
 
 import type { Context, Outcome } from "./client.ts";
 import { checkReport } from "./report.ts";
 import { readProgram } from "./typescript.ts";
 
-/** Makes the environment with these packages. */
+/** Creates the environment with these packages. */
 export async function createVenv({ exec }: Context, packages: readonly string[]): Promise<void> {
   await exec(["python3", "-m", "venv", "venv"]);
   await exec(["venv/bin/pip", "install", "-q", "--disable-pip-version-check", ...packages]);
 }
 
-/** Runs a file of `programs/` in that environment. "Compile" is that every module of it can be loaded. */
+/** Runs a file of `programs/` in that environment. "Compile" means that its every module can be loaded. */
 export async function tryPython(
   { exec, write, url }: Context,
   program: string,

@@ -1,4 +1,4 @@
-/** What a generated client read, and whether it is what the server has. */
+/** What a generated client read, and whether it matches the server. */
 
 import type { Outcome } from "./client.ts";
 
@@ -26,7 +26,7 @@ interface Report {
     readonly answered_at: number | null;
     readonly expires_at: number;
   };
-  /** The inbox of the key: a task of the account, then the answer. */
+  /** The key's inbox: a task of the account, then the answer. */
   readonly items: readonly {
     readonly id: string;
     readonly type: string;
@@ -35,21 +35,21 @@ interface Report {
     /** Null unless the item has a task. */
     readonly task_updated_at: number | null;
   }[];
-  /** Ids of the tasks that are `todo` or `in_progress`; one more is `done`. */
+  /** Ids of the tasks that are `todo` or `in_progress`; another one is `done`. */
   readonly open: readonly string[];
-  /** The read of a task that does not exist. */
+  /** The result of reading a task that does not exist. */
   readonly error: { readonly status: number; readonly code: string; readonly field: string };
   /** Names of the first events, and `updated_at` of the first task among them; null: not tried. */
   readonly events: { readonly names: readonly string[]; readonly updated_at: number } | null;
 }
 
-/** Milliseconds, since a timestamp has no more. */
+/** Milliseconds, since a timestamp is no finer. */
 const ms = (seconds: number | null): number | null =>
   seconds === null ? null : Math.round(seconds * 1000);
 
 /** Compares a report with what the server says over plain HTTP. */
 export async function checkReport(url: string, output: string): Promise<Record<string, Outcome>> {
-  // Around it stands what the tool that ran the program adds.
+  // The tool that ran the program prints other lines around it.
   const line = output.split("\n").findLast((text) => text.includes('"token"')) ?? "";
   const report: Report = JSON.parse(line.slice(line.indexOf("{"), line.lastIndexOf("}") + 1));
   const read = async (path: string) => {

@@ -1,6 +1,6 @@
 /**
  * `bun run interop`: tries Relay with clients that other people wrote, each in a temporary folder.
- * It needs the package registries and is no part of the tests.
+ * It needs the package registries and is not part of the tests.
  */
 
 import { mkdtemp, rm } from "node:fs/promises";

@@ -1,4 +1,4 @@
-/** Relay as a process of its own. */
+/** Relay as a separate process. */
 
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 /** Seconds until the server must listen. */
 const START = 20;
 
-/** Starts it on a store in `folder`. */
+/** Starts Relay on a store in `folder`. */
 export async function startServer(folder: string) {
   const child = Bun.spawn([process.execPath, MAIN], {
     // Nothing else of the environment, which may name a store.
@@ -17,7 +17,7 @@ export async function startServer(folder: string) {
       PORT: "0",
       DATABASE_URL: `file:${join(folder, "relay.db")}`,
       RATE_LIMITS: "off",
-      // Receivers of webhooks.
+      // For receivers of webhooks.
       OUTBOUND_PRIVATE: "127.0.0.0/8",
     },
     stdin: "ignore",

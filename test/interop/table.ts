@@ -1,13 +1,13 @@
-/** The tables of `docs/clients.md`, made of what `bun run interop` found. */
+/** The tables of `docs/clients.md`, made from the results of `bun run interop`. */
 
 import { CHECKS, type Client, type Outcome, type Result, type Surface } from "./client.ts";
 
-/** A client and what came of it. */
+/** A client and its results. */
 export interface Entry {
   readonly client: Client;
   /** Programs that this machine lacks. */
   readonly missing: readonly string[];
-  /** Null when it was skipped. */
+  /** Null if it was skipped. */
   readonly result: Result | null;
 }
 
@@ -18,7 +18,7 @@ const outcomesOf = ({ result }: Entry): readonly Outcome[] => Object.values(resu
 export const hasFault = (entry: Entry): boolean =>
   outcomesOf(entry).some((outcome) => typeof outcome === "object");
 
-/** A Markdown table of the clients of this surface; empty without one. */
+/** A Markdown table of this surface's clients; empty if there are none. */
 export function renderTable(surface: Surface, entries: readonly Entry[]): string {
   const shown = entries.filter(({ client }) => client.surface === surface);
   if (shown.length === 0) return "";

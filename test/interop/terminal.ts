@@ -4,14 +4,14 @@
 const [COLS, ROWS] = [160, 50];
 
 export interface Terminal extends AsyncDisposable {
-  /** What it printed so far, without control sequences and blanks. */
+  /** What it has printed so far, without control sequences and blanks. */
   readonly shown: () => string;
   readonly type: (text: string) => void;
 }
 
 interface Options {
   readonly cwd: string;
-  /** All of its environment, but for those of a terminal. */
+  /** Its whole environment, except the variables of a terminal. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -20,7 +20,7 @@ const SEQUENCES =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
   /\u001b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_].*?(?:\u0007|\u001b\\)|[ -/]*[0-~])/gs;
 
-/** A program that draws with the cursor leaves blanks out: texts are compared without them. */
+/** A program that draws with the cursor leaves out blanks, so texts are compared without them. */
 export const withoutBlanks = (text: string): string => text.replace(/[\s\u00a0]/g, "");
 
 export function startInTerminal(command: readonly string[], { cwd, env }: Options): Terminal {
@@ -32,7 +32,7 @@ export function startInTerminal(command: readonly string[], { cwd, env }: Option
     data: (_, piece) => {
       const text = decoder.decode(piece, { stream: true });
       output += text;
-      // Programs ask where the cursor is and what terminal it is before they draw.
+      // Before drawing, programs ask where the cursor is and what terminal it is.
       if (text.includes("\u001b[6n")) terminal.write("\u001b[1;1R");
       if (text.includes("\u001b[c")) terminal.write("\u001b[?62;22c");
     },
@@ -41,7 +41,7 @@ export function startInTerminal(command: readonly string[], { cwd, env }: Option
     cwd,
     env: { ...env, TERM: "xterm-256color", COLORTERM: "truecolor", LANG: "C.UTF-8" },
     terminal,
-    // A group of its own, so that no process of the program outlives it.
+    // A process group of its own, so that no process outlives the program.
     detached: true,
   });
   return {

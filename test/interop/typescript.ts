@@ -1,4 +1,4 @@
-/** Compiles and runs the programs of generated clients in TypeScript. */
+/** Compiles and runs generated TypeScript clients' programs. */
 
 import type { Context, Outcome, Result } from "./client.ts";
 import { checkReport } from "./report.ts";
@@ -9,9 +9,9 @@ interface Options {
   /** npm packages with their versions. */
   readonly packages: readonly string[];
   readonly version: string;
-  /** File of `programs/` that uses what was generated. */
+  /** The file of `programs/` that uses the generated code. */
   readonly program: string;
-  /** Makes the client in the folder, once the packages are there. */
+  /** Generates the client in the folder, once the packages are installed. */
   generate(): Promise<unknown>;
 }
 

@@ -1,4 +1,4 @@
-/** The official client of MCP in Go. */
+/** The official MCP client in Go. */
 
 import type { Client } from "../client.ts";
 import { copyScripts, tryClient } from "../mcp-client.ts";

@@ -1,4 +1,4 @@
-/** Clients of MCP in Python: the official SDK, and frameworks for agents. */
+/** MCP clients in Python: the official SDK, and agent frameworks. */
 
 import type { Client } from "../client.ts";
 import { copyScripts, tryClient } from "../mcp-client.ts";

@@ -1,4 +1,4 @@
-/** Clients of MCP in JavaScript: the official SDKs, and frameworks for agents. */
+/** MCP clients in JavaScript: the official SDKs, and agent frameworks. */
 
 import type { Client } from "../client.ts";
 import { copyScripts, tryClient } from "../mcp-client.ts";

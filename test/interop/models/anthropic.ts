@@ -1,4 +1,4 @@
-/** A stand-in of Anthropic's Messages API, as much of it as Claude Code uses. */
+/** A stand-in for Anthropic's Messages API, as far as Claude Code uses it. */
 
 import { callsIn, eventStream, type Model, randomId, startModel } from "./model.ts";
 
@@ -30,7 +30,7 @@ export function startAnthropic(): Model {
       results.set(tool_use_id!, JSON.stringify(content));
     }
     const calls = blocks.flatMap(({ text = "" }) => callsIn(text));
-    // Claude Code has the model name the session too, without tools.
+    // Claude Code also has the model name the session, without tools.
     const is_offered = calls.every(({ name }) => tools.some((tool) => tool.name === name));
     if (calls.length === 0 || found.length > 0 || !is_offered) {
       return [{ type: "text", text: "Done" }];

@@ -1,30 +1,30 @@
-/** Stand-ins of model services: the model calls the tools that its prompt tells it to, then ends its turn. */
+/** Stand-ins for model services: the model calls the tools that its prompt names, then ends its turn. */
 
-/** A call of a tool that the model makes. */
+/** A tool call that the model makes. */
 export interface ToolCall {
   readonly name: string;
   readonly input: object;
 }
 
-/** A model service on a port of its own. */
+/** A model service on its own port. */
 export interface Model {
   readonly url: string;
-  /** Results of tools that the agent sent, each once, as JSON. */
+  /** Tool results that the agent sent, each once, as JSON. */
   readonly results: readonly string[];
   readonly stop: () => Promise<void>;
 }
 
-/** A prompt that makes the model call these tools, all in one answer. */
+/** A prompt that makes the model call these tools, all in one response. */
 export const promptFor = (calls: readonly ToolCall[]): string =>
   `Call ${Buffer.from(JSON.stringify(calls)).toString("base64url")} now`;
 
-/** The calls that a prompt tells of; none in another text. */
+/** The calls that a prompt asks for; none for any other text. */
 export function callsIn(text: string): readonly ToolCall[] {
   const found = /Call ([\w-]+) now/.exec(text)?.[1];
   return found === undefined ? [] : JSON.parse(Buffer.from(found, "base64url").toString());
 }
 
-/** Server-sent events of a model's answer, all at once. */
+/** Server-sent events of a model's response, all at once. */
 export function eventStream(events: readonly { readonly type: string }[]): Response {
   const frames = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
   return new Response(frames.join(""), { headers: { "content-type": "text/event-stream" } });
@@ -33,7 +33,7 @@ export function eventStream(events: readonly { readonly type: string }[]): Respo
 export const randomId = (prefix: string): string =>
   `${prefix}_${Bun.randomUUIDv7().replaceAll("-", "")}`;
 
-/** Serves POST requests to paths with this end; a service has nothing else. */
+/** Serves POST requests to paths with this ending; the service has nothing else. */
 export function startModel(end: string, answer: (body: unknown) => Response) {
   const server = Bun.serve({
     port: 0,

@@ -1,4 +1,4 @@
-/** A stand-in of OpenAI's Responses API, as much of it as Codex uses. */
+/** A stand-in for OpenAI's Responses API, as far as Codex uses it. */
 
 import { callsIn, eventStream, type Model, randomId, startModel } from "./model.ts";
 

@@ -33,7 +33,7 @@ export interface StreamEvent {
   readonly task: Task | null;
 }
 
-/** The calls of the flow, by whoever holds this token. */
+/** The calls of the flow, made with this token. */
 export interface Caller {
   createKey(label: string): Promise<{ key: Account; secret: string }>;
   createTask(body: {
@@ -53,7 +53,7 @@ export interface Caller {
   answer(id: string, answer: string): Promise<Question>;
   inbox(): Promise<Item[]>;
   list(status: ("todo" | "in_progress")[]): Promise<Task[]>;
-  /** The error of a task that does not exist. */
+  /** The error for a task that does not exist. */
   missing(id: string): Promise<{ status: number; code: string; fields: object }>;
   /** Absent where the client has no event stream. */
   events?(signal: AbortSignal): AsyncIterable<StreamEvent>;
@@ -67,7 +67,7 @@ export async function run(
   const person = as(token);
   const stop = new AbortController();
   const seen = collect(person.events?.(stop.signal));
-  // The stream has to be open before there is something to see.
+  // The stream has to be open before anything happens.
   await seen?.ready;
   const { key, secret } = await person.createKey("interop");
   const agent = as(secret);
@@ -136,7 +136,7 @@ function collect(events: AsyncIterable<StreamEvent> | undefined) {
   return { ready: Promise.race([ready, first.then(() => {})]), first };
 }
 
-/** The frames of a body of server-sent events, for clients that hand over the body. */
+/** The frames of a body of server-sent events, for clients that return the body. */
 export async function* frames(
   body: ReadableStream<Uint8Array>,
 ): AsyncGenerator<{ event: string; data: string }> {

@@ -1,7 +1,7 @@
 import * as api from "./api.ts";
 import { type Caller, frames, run } from "./flow.ts";
 
-/** The body of this status; each status has a type of its own. */
+/** The body of this status; each status has its own type. */
 function given<T extends { status: number; data: unknown }, S extends T["status"]>(
   response: T,
   status: S,
@@ -26,7 +26,7 @@ const as = (token: string): Caller => {
       const { code, fields = {} } = given(response, 404);
       return { status: response.status, code, fields };
     },
-    // What orval generates reads a stream to its end; its address and its types serve as well.
+    // orval's generated code reads a stream to its end, so only its address and types are used.
     async *events(signal) {
       const { body } = await fetch(api.getStreamEventsUrl(), { ...options, signal });
       for await (const { event, data } of frames(body!)) {

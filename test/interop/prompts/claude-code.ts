@@ -16,10 +16,10 @@ import { startInTerminal } from "../terminal.ts";
 
 const VERSION = "2.1.330";
 
-/** It asks once whether to use a key; its settings name keys by their ends. */
+/** It asks once whether to use a key; its settings identify keys by their last characters. */
 const MODEL_KEY = "standin-00000000000000000000";
 
-/** As docs/cli.md has it. */
+/** As docs/cli.md shows it. */
 const hooksOf = (command: string) =>
   Object.fromEntries(
     ["PermissionRequest", "PostToolUse"].map((event) => [

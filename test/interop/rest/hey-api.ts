@@ -1,4 +1,4 @@
-/** hey-api: a client of `fetch` with functions, and server-sent events. */
+/** hey-api: a `fetch` client with functions, and server-sent events. */
 
 import type { Client } from "../client.ts";
 import { tryTypescript } from "../typescript.ts";

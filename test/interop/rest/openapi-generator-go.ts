@@ -15,7 +15,7 @@ export const clients: readonly Client[] = [
       await generateClient(context, "go", "api", ["withGoMod=false"]);
       await write("go.mod", "module interop\n\ngo 1.22\n");
       await write("main.go", await readProgram("openapi-generator.go"));
-      // Its tests name a module that is nowhere.
+      // Its tests name a module that does not exist.
       await exec(["rm", "-rf", "api/test"]);
       await exec(["go", "mod", "tidy"]);
       await exec(["go", "build", "-o", "main", "."]);

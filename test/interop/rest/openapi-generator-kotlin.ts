@@ -1,4 +1,4 @@
-/** openapi-generator: a client in Kotlin, of data classes, Moshi and OkHttp. */
+/** openapi-generator: a client in Kotlin, with data classes, Moshi and OkHttp. */
 
 import type { Client } from "../client.ts";
 import { GENERATOR_NEEDS, GENERATOR_VERSION, generateClient } from "../openapi-generator.ts";

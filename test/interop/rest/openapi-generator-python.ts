@@ -1,4 +1,4 @@
-/** openapi-generator: a client in Python, of pydantic models. */
+/** openapi-generator: a client in Python, with pydantic models. */
 
 import type { Client } from "../client.ts";
 import { GENERATOR_NEEDS, GENERATOR_VERSION, generateClient } from "../openapi-generator.ts";

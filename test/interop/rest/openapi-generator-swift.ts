@@ -4,7 +4,7 @@ import { Glob } from "bun";
 import type { Client, Outcome } from "../client.ts";
 import { GENERATOR_NEEDS, GENERATOR_VERSION, generateClient } from "../openapi-generator.ts";
 
-/** Types of Swift, its concurrency and Foundation: one that is declared anew hides them in the module. */
+/** Types of Swift, its concurrency and Foundation: a new declaration with such a name hides the type in the module. */
 const TAKEN =
   "Task TaskGroup TaskLocal TaskPriority TaskExecutor Actor Clock Duration Instant Executor Error Result Character Set Array Dictionary Data Date URL UUID Locale Calendar Notification Operation Process Progress Stream Thread Timer Host Port Bundle Scanner Unit Dimension Decimal Predicate String Int Double Bool";
 

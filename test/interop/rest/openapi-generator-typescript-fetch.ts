@@ -1,4 +1,4 @@
-/** openapi-generator: a client of `fetch` in TypeScript. */
+/** openapi-generator: a `fetch` client in TypeScript. */
 
 import type { Client } from "../client.ts";
 import { GENERATOR_NEEDS, GENERATOR_VERSION, generateClient } from "../openapi-generator.ts";
@@ -14,7 +14,7 @@ export const clients: readonly Client[] = [
         packages: [],
         version: GENERATOR_VERSION,
         program: "typescript-fetch.ts",
-        // With names of its own, what it generates does not compile under `strict`.
+        // With the generator's own names, the code does not compile under `strict`.
         generate: () =>
           generateClient(context, "typescript-fetch", "api", ["modelPropertyNaming=original"]),
       }),

@@ -1,4 +1,4 @@
-/** openapi-python-client: a client in Python, of attrs classes and httpx. */
+/** openapi-python-client: a client in Python, with attrs classes and httpx. */
 
 import type { Client } from "../client.ts";
 import { createVenv, tryPython } from "../python.ts";
@@ -15,7 +15,7 @@ export const clients: readonly Client[] = [
       const packages = [`openapi-python-client==${VERSION}`, "httpx", "attrs", "python-dateutil"];
       await createVenv(context, packages);
       const generate = ["generate", "--url", `${url}/v1/openapi.json`, "--output-path", "api"];
-      // It formats what it generates by a program of its environment.
+      // It formats the generated code with a program of its environment.
       const env = { PATH: `${dir}/venv/bin:${process.env.PATH}` };
       await exec(["venv/bin/openapi-python-client", ...generate, "--fail-on-warning"], { env });
       const checks = await tryPython(context, "openapi-python-client.py", "api");

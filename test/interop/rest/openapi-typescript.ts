@@ -1,4 +1,4 @@
-/** openapi-typescript with openapi-fetch: types of the document, and a client of `fetch`. */
+/** openapi-typescript with openapi-fetch: the document's types, and a `fetch` client. */
 
 import type { Client } from "../client.ts";
 import { tryTypescript } from "../typescript.ts";

@@ -1,4 +1,4 @@
-/** orval: functions of `fetch`. */
+/** orval: `fetch` functions. */
 
 import type { Client } from "../client.ts";
 import { tryTypescript } from "../typescript.ts";

@@ -1,4 +1,4 @@
-/** Receivers of webhooks as docs/notifications.md has them, with the libraries of Standard Webhooks. */
+/** The webhook receivers of docs/notifications.md, with the libraries of Standard Webhooks. */
 
 import { webhookRequest } from "../../../src/notify/webhooks/request.ts";
 import type { Client, Context, Outcome, Result } from "../client.ts";
@@ -76,7 +76,7 @@ async function tryReceiver({ url, dir }: Context, command: readonly string[]) {
 const verdict = (right: boolean, fault = "a signed message was refused"): Outcome =>
   right ? "ok" : { fault };
 
-/** What is not signed with the secret, was changed, or is too old. */
+/** Messages that are not signed with the secret, were changed, or are too old. */
 async function refuses(url: string, secret: string): Promise<Outcome> {
   const message = { id: "msg_1", type: "task.created", created_at: 1, data: "{}" };
   const now = Date.now() / 1000;
