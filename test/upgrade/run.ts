@@ -1,7 +1,7 @@
 /**
- * `bun run upgrade <commit>`: a rolling upgrade from that commit to this tree and the roll-back, on
- * a file and on a libSQL server. Run it before a release, with the commit of the version before. It
- * needs that commit in the clone and the package registry, so it is no part of `bun run test`.
+ * `bun run upgrade <commit>`: a rolling upgrade from that commit to this tree and the rollback, on
+ * a file and on a libSQL server. Run it before a release, with the commit of the previous version. It
+ * needs that commit in the clone and the package registry, so it is not part of `bun run test`.
  */
 
 import { strict as assert } from "node:assert";
@@ -40,7 +40,7 @@ function run(command: string[], cwd: string): void {
 
 interface Relay {
   readonly url: string;
-  /** With the commit of the tree, where that is another one: its version may be the same. */
+  /** With the tree's commit if it is another one, since its version may be the same. */
   readonly version: string;
   stop(): Promise<void>;
 }
@@ -80,7 +80,7 @@ async function start(tree: string, database_url: string): Promise<Relay> {
   };
 }
 
-/** A request that has to succeed; gives its body. */
+/** A request that has to succeed; returns its body. */
 async function send(relay: Relay, token: string | null, request: string, body?: object) {
   const [method, path] = request.split(" ") as [string, string];
   const response = await fetch(relay.url + path, {
@@ -103,7 +103,7 @@ async function statusOf(relay: Relay, token: string, path: string): Promise<numb
   return response.status;
 }
 
-/** The event stream of an account, as text. */
+/** An account's event stream, as text. */
 async function watch(relay: Relay, token: string) {
   const response = await fetch(`${relay.url}/v1/events`, {
     headers: { authorization: `Bearer ${token}` },
@@ -121,7 +121,7 @@ async function watch(relay: Relay, token: string) {
   };
 }
 
-/** What an account sees of itself, the same in every version. */
+/** What an account sees of itself, identical in every version. */
 async function readAll(relay: Relay, token: string) {
   const { tasks } = await send(relay, token, "GET /v1/tasks?limit=500");
   const { questions } = await send(relay, token, "GET /v1/questions?limit=100");
@@ -135,7 +135,7 @@ async function rehearse(old_tree: string, database_url: string): Promise<void> {
   const { token } = await send(old, null, "POST /v1/accounts");
   const { key, secret } = await send(old, token, "POST /v1/keys", { label: "agent" });
 
-  /** Each process changes what another one made, and both streams tell of it in the same order. */
+  /** Each process changes what another one created, and both streams report it in the same order. */
   const work = async (relays: readonly Relay[]) => {
     const streams = await Promise.all(relays.map((relay) => watch(relay, token)));
     let last = "";
@@ -159,7 +159,7 @@ async function rehearse(old_tree: string, database_url: string): Promise<void> {
     for (const one of seen) assert.deepEqual(one, seen[0]);
     return streams;
   };
-  /** A token and a secret that either version gave or replaced are good at both, or at neither. */
+  /** Both versions accept, or both reject, a token and a secret that either of them issued or replaced. */
   const shareCredentials = async (one: Relay, two: Relay) => {
     const person = await send(one, null, "POST /v1/accounts");
     const agent = await send(two, person.token, "POST /v1/keys", { label: "shared" });
@@ -182,8 +182,8 @@ async function rehearse(old_tree: string, database_url: string): Promise<void> {
     }
   };
   /**
-   * A sign-in that the newer version adds and one that it ends: the older one, which knows one token
-   * of an account, ends its streams, refuses the token, and takes the one that is left.
+   * The newer version adds a sign-in and ends one. The older version, which knows one token per account,
+   * ends the account's streams, rejects the ended token, and accepts the remaining one.
    */
   const endSignIn = async (older: Relay, newer: Relay) => {
     const person = await send(newer, null, "POST /v1/accounts");
@@ -212,7 +212,7 @@ async function rehearse(old_tree: string, database_url: string): Promise<void> {
   await shareCredentials(next, old);
   await endSignIn(old, next);
   say(`${old.version} and ${next.version} serve one store and see each other's events`);
-  // A deletion at one of them ends the streams at both.
+  // A deletion at one process ends the streams at both.
   const gone = await send(next, null, "POST /v1/accounts");
   const ending = await Promise.all([old, next].map((relay) => watch(relay, gone.token)));
   await send(next, gone.token, "DELETE /v1/account");
