@@ -1,7 +1,7 @@
 /**
  * `bun run fuzz`: Schemathesis tries every route of the OpenAPI document with valid and invalid
  * data, as an account and as an agent. Needs Python 3. `bun run fuzz 30` takes about 30 minutes
- * instead of 4; what follows the number goes to Schemathesis (`bun run fuzz 4 --seed 5`).
+ * instead of 4; further arguments go to Schemathesis (`bun run fuzz 4 --seed 5`).
  */
 
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -12,7 +12,7 @@ import type { Question } from "../../src/model/question.ts";
 import { type Agent, client, createAgent, createPerson, type Person } from "../support/client.ts";
 
 const VERSION = "4.32.5";
-/** Seconds for each of the two credentials, and less for what ends them: four minutes in all. */
+/** Seconds for each of the two credentials, and less for routes that end them: four minutes in all. */
 const BUDGET = (minutes() * 60 * 3) / 7;
 
 const DELETE_ACCOUNT = "DELETE /v1/account";
@@ -43,11 +43,11 @@ async function run(command: string[]): Promise<boolean> {
   return (await child.exited) === 0;
 }
 
-/** Installs Schemathesis once; gives the path of its command. */
+/** Installs Schemathesis once; returns the path of its command. */
 async function install(): Promise<string> {
   const folder = join(root, "node_modules/.cache/schemathesis", VERSION);
   const command = join(folder, "bin/st");
-  // Written by the last step of an installation, so one that was cut off is done again.
+  // Written by the last step of an installation, so an interrupted one is repeated.
   const done = join(folder, "installed");
   if (existsSync(done)) return command;
   mkdirSync(folder, { recursive: true });
@@ -60,7 +60,7 @@ async function install(): Promise<string> {
   return command;
 }
 
-/** A server process on a store of its own, without rate limits. */
+/** A server process on its own store, without rate limits. */
 async function serve(folder: string) {
   const child = Bun.spawn([process.execPath, join(root, "src/main.ts")], {
     env: {
@@ -86,7 +86,7 @@ async function serve(folder: string) {
 
 /**
  * Keeps a few questions pending and answers the others, and writes into an empty inbox, so that waits
- * end and there is room for the next question. What the fuzzing does at the same moment may well refuse any of it.
+ * end and there is room for the next question. Concurrent fuzzing may well make any of this fail.
  */
 async function live(person: Person, agent: Agent): Promise<void> {
   const { body } = await person.send("GET /v1/questions");
@@ -126,7 +126,7 @@ try {
   const life = (async () => {
     for (; !over; await Bun.sleep(PACE)) await live(person, agent);
   })();
-  // What ends other resources has accounts of its own: it would seem to the rest that they were lost.
+  // Routes that end other resources have accounts of their own; otherwise the rest would seem to lose data.
   const without_ends = ["--exclude-name", DELETE_ACCOUNT, "--exclude-name", DELETE_KEY];
   const keys_alone = ["--include-path-regex", "^/v1/keys"];
   const deletion_alone = ["--include-name", DELETE_ACCOUNT];
