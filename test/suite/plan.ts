@@ -11,7 +11,7 @@ const SOAK = "test/soak/";
 export interface Plan {
   /** Files named `*.store.test.ts`, which run on each kind of store. */
   readonly both: readonly string[];
-  /** All other files, which run once, on the embedded store if on any. */
+  /** All other files, which run once, on the embedded store if they use one. */
   readonly once: readonly string[];
   /** Files of `test/soak`, which are not part of the suite. */
   readonly soak: readonly string[];

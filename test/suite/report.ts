@@ -10,9 +10,9 @@ interface Failure {
   readonly message: string;
 }
 
-/** What a report says of a run. */
+/** What a report says about a run. */
 export interface RunReport {
-  /** The files whose tests ran; a file that throws when it is imported is missing. */
+  /** The files whose tests ran; a file that throws when imported is missing. */
   readonly files: readonly string[];
   readonly passed: number;
   readonly failures: readonly Failure[];
@@ -20,7 +20,7 @@ export interface RunReport {
   readonly seconds: Readonly<Record<string, number>>;
 }
 
-/** Lines of an error that a summary shows. */
+/** How many lines of an error a summary shows. */
 const MESSAGE_LINES = 6;
 
 /** Parses a JUnit report of Bun. Throws if it is not XML. */
@@ -31,7 +31,7 @@ export function readReport(xml: string): RunReport {
   let passed = 0;
   for (const suite of elementsOf(document, "testsuite")) {
     const file = suite.getAttribute("file") ?? "";
-    // A `describe` is a suite within that of its file.
+    // A `describe` is a suite within its file's suite.
     seconds[file] ??= Number(suite.getAttribute("time"));
   }
   for (const test of elementsOf(document, "testcase")) {

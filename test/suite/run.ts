@@ -1,8 +1,8 @@
 /**
  * Runs the suite: the files that use the store on both stores at the same time, all others once, and
- * `bun run check` beside them. `bun test/suite/run.ts [embedded | server]` runs the tests on one store,
- * without the check; `--soak` runs those of `test/soak` instead, and `--times` writes the times of the slowest
- * files into `test/suite/times.json`, by which later runs order them. The exit code is 0 when every file ran and
+ * `bun run check` at the same time. `bun test/suite/run.ts [embedded | server]` runs the tests on one store,
+ * without the check; `--soak` runs `test/soak` instead, and `--times` writes the times of the slowest
+ * files into `test/suite/times.json`, by which later runs order them. The exit code is 0 if every file ran and
  * every test passed, the first time.
  */
 
@@ -14,18 +14,18 @@ import { readPlan } from "./plan.ts";
 import { type RunReport, readReport } from "./report.ts";
 
 const ROOT = resolve(import.meta.dir, "../..");
-/** Times of the slowest files, by which Bun starts them first: store -> file -> milliseconds. */
+/** Times of the slowest files, so that Bun starts them first: store -> file -> milliseconds. */
 const TIMES = join(import.meta.dir, "times.json");
 /** Milliseconds until a test counts as hung. */
 const TIMEOUT = 120_000;
 /**
- * Files that run at a time on the embedded store: with those on a server, they keep all cores busy. More of
- * them take more CPU time, and end no sooner.
+ * Files that run at the same time on the embedded store: with those on a server, they keep all cores busy. More of
+ * them take more CPU time and finish no sooner.
  */
 const WORKERS = Math.min(Math.ceil(1.5 * availableParallelism()), 8);
-/** Files shown with their times. */
+/** How many files are shown with their times. */
 const SLOWEST = 20;
-/** Milliseconds of a file that `--times` writes down: the order of the others makes no difference. */
+/** Files faster than this many milliseconds are not recorded: their order makes no difference. */
 const SLOW = 4_000;
 
 type Store = "embedded" | "server";
@@ -37,7 +37,7 @@ interface Run {
 
 interface Outcome {
   readonly run: Run;
-  /** What is wrong beside failed tests; undefined when nothing is. */
+  /** What is wrong besides failed tests; undefined if nothing is. */
   readonly fault: string | undefined;
   readonly report: RunReport;
   readonly seconds: number;
@@ -85,7 +85,7 @@ if (!(await build(executable))) {
   process.exit(1);
 }
 const times: Partial<Record<Store, Record<string, number>>> = await Bun.file(TIMES).json();
-// The first run is the longer one: it has the browsers.
+// The first run is longer, since it has the browsers.
 const outcomes = await Promise.all(
   runs.map((run) => start(run, run === runs[0] ? WORKERS : Math.ceil((2 * WORKERS) / 3))),
 );
@@ -101,8 +101,8 @@ function isGreen({ fault, report }: Outcome): boolean {
 }
 
 /**
- * Makes the executable that tests start servers from: it starts in half of the CPU time of the sources. True
- * when it is made.
+ * Builds the executable from which tests start servers: it starts in half of the sources' CPU time. True
+ * if it was built.
  */
 async function build(file: string): Promise<boolean> {
   const child = Bun.spawn([process.execPath, "--no-orphans", "run", "build", file], {
@@ -115,7 +115,7 @@ async function build(file: string): Promise<boolean> {
   return code === 0;
 }
 
-/** `bun run check`; what it says is printed at its end, in one piece. True when it passed. */
+/** `bun run check`; its output is printed at its end, in one piece. True if it passed. */
 async function runCheck(): Promise<boolean> {
   const child = Bun.spawn([process.execPath, "--no-orphans", "run", "check"], {
     cwd: ROOT,
@@ -130,7 +130,7 @@ async function runCheck(): Promise<boolean> {
   return child.exitCode === 0;
 }
 
-/** Starts a run and waits for its end. What it prints is only what fails. */
+/** Starts a run and waits for its end. It prints only failures. */
 async function start(run: Run, workers: number): Promise<Outcome> {
   const begin = performance.now();
   const timings = join(folder, `${run.store}.json`);
@@ -158,12 +158,12 @@ async function start(run: Run, workers: number): Promise<Outcome> {
         ...process.env,
         ...color,
         BUN_RUNTIME_TRANSPILER_CACHE_PATH: join(folder, "compiled"),
-        // The last compiler of JavaScriptCore takes more time than its code saves before a file ends.
+        // JavaScriptCore's last compiler takes more time than its code saves before a file ends.
         BUN_JSC_useFTLJIT: "0",
         RELAY_TEST_STORE: run.store,
         RELAY_TEST_SUITE: "1",
         RELAY_TEST_EXECUTABLE: executable,
-        // What a process leaves when it is ended, such as a browser's profile, goes with the folder.
+        // What a process leaves behind when ended, such as a browser's profile, goes with the folder.
         TMPDIR: folder,
         RELAY_TEST_SEED: seed,
       },
@@ -183,7 +183,7 @@ async function start(run: Run, workers: number): Promise<Outcome> {
   return { run, fault: faultOf(child, report, run), report, seconds };
 }
 
-/** What is wrong with a run beside tests that failed. One that ended early may have the exit code 0. */
+/** What is wrong with a run besides failed tests. A run that ended early may have exit code 0. */
 function faultOf(child: Bun.Subprocess, report: RunReport, { files }: Run): string | undefined {
   if (child.signalCode !== null) return `ended by ${child.signalCode}`;
   if (report === NOTHING) return `ended without a report, with exit code ${child.exitCode}`;
@@ -194,7 +194,7 @@ function faultOf(child: Bun.Subprocess, report: RunReport, { files }: Run): stri
   return child.exitCode === 0 || told ? undefined : `exit code ${child.exitCode}`;
 }
 
-/** Writes down how long the slow files took, the slowest first. */
+/** Records how long the slow files took, the slowest first. */
 async function writeTimes(): Promise<void> {
   for (const { run, report } of outcomes) {
     const slow = Object.entries(report.seconds)
