@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
 import { ask, createPair } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
-import { entriesOf, told } from "../support/entries.ts";
+import { actionsOf, entriesOf } from "../support/entries.ts";
 import { connect, head } from "../support/raw.ts";
 import { until } from "../support/until.ts";
 import { exchange } from "../support/wire.ts";
@@ -82,7 +82,7 @@ test("a client that disconnects while its question waits has a log entry for the
   raw.end();
   await until(() => app.waits.count() === 0);
   expect((await agent.send("GET /v1/questions")).body.questions.length).toBe(1);
-  expect(told(await entriesOf(clock, person, agent))).toEqual([
+  expect(actionsOf(await entriesOf(clock, person, agent))).toEqual([
     ["POST /v1/questions", null],
     ["GET /v1/questions", null],
   ]);
@@ -104,7 +104,7 @@ test("requests above the limit of waits or the rate limit have log entries [§15
     const { body } = await person.send(path);
     return body.items.length === 3 && body;
   });
-  expect(told(items.reverse())).toEqual([
+  expect(actionsOf(items.reverse())).toEqual([
     ["GET /v1/tasks", null],
     ["POST /v1/tasks", "rate_limited"],
     ["GET /v1/tasks", "rate_limited"],
@@ -123,7 +123,7 @@ test("requests above the limit of waits or the rate limit have log entries [§15
   gone.abort();
   await Promise.all(waiting);
   await until(() => app.waits.count() === 0);
-  expect(told(await entriesOf(clock, other, waiter))).toEqual([
+  expect(actionsOf(await entriesOf(clock, other, waiter))).toEqual([
     ["POST /v1/questions", null],
     ["GET /v1/questions/{question_id}", "too_many_waits"],
   ]);

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
 import { ask, client, createAgent, createPair, createTask } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
-import { entriesOf, told } from "../support/entries.ts";
+import { actionsOf, entriesOf } from "../support/entries.ts";
 import { nameOf, ROUTES } from "../support/routes.ts";
 import { openStream } from "../support/stream.ts";
 import { until } from "../support/until.ts";
@@ -84,7 +84,7 @@ test("each request has one log entry with the method and path of its route, on R
   }
   expect(expected.length).toBeGreaterThan(30);
   const entries = await entriesOf(clock, person, agent);
-  expect(told(entries)).toEqual(expected);
+  expect(actionsOf(entries)).toEqual(expected);
   expect(new Set(entries.map(({ surface }) => surface))).toEqual(new Set(["rest"]));
   expect(new Set(expected.map(([, code]) => code))).toEqual(
     new Set([null, "forbidden", "invalid_fields"] as never),
@@ -110,7 +110,7 @@ test("HEAD is logged as HEAD, and every call of a tRPC batch has its own entry [
     credential,
     body: '{"0":{"title":"t"},"1":{}}',
   });
-  const got = told(await entriesOf(clock, person, agent));
+  const got = actionsOf(await entriesOf(clock, person, agent));
   expect(got.slice(0, 5)).toEqual([
     ["POST /v1/tasks", null],
     ["POST /v1/questions", null],

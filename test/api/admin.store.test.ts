@@ -18,7 +18,7 @@ import {
   DEVICE,
 } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
-import { callTool, oldEra, outwait } from "../support/mcp.ts";
+import { advanceUntilEnded, callTool, oldEra } from "../support/mcp.ts";
 import { createTestStore, STORE_KIND } from "../support/store.ts";
 import { openStream } from "../support/stream.ts";
 import { until } from "../support/until.ts";
@@ -193,7 +193,7 @@ test("the figures of each minute count requests and errors, without waits and op
   ];
   for (const [i, wait] of waits.entries()) {
     const answer = wait();
-    await outwait(app, clock, 10);
+    await advanceUntilEnded(app, clock, 10);
     const { status, body } = await answer;
     expect([i, status, body.error]).toEqual([i, i === 2 ? 201 : 200, undefined]);
     const minute = await last();

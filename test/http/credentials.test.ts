@@ -8,7 +8,7 @@ import { startTestApp } from "../support/app.ts";
 import {
   type Credential,
   createHolders,
-  has,
+  hasAccess,
   TARGETS,
   type Target,
 } from "../support/credentials.ts";
@@ -30,7 +30,7 @@ function expected(
   if (!credential.is) return "unauthorized";
   if (access !== "any" && access !== credential.is.kind) return "forbidden";
   if (action.not_for === credential.is.kind) return "invalid_fields";
-  if (action.names && !has(credential, target, action.by_account)) return "not_found";
+  if (action.names && !hasAccess(credential, target, action.by_account)) return "not_found";
   return action.success;
 }
 

@@ -5,7 +5,7 @@ import { LIMITS } from "../../src/limits.ts";
 import { startTestApp } from "../support/app.ts";
 import { createPair, createTask } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
-import { entriesOf, told } from "../support/entries.ts";
+import { actionsOf, entriesOf } from "../support/entries.ts";
 import { connect, head, sendRaw } from "../support/raw.ts";
 import { exchange, expectProblem } from "../support/wire.ts";
 
@@ -52,7 +52,7 @@ test("a key above its limit has a large body refused before any of it came, and 
   }
   await clock.advance(60);
   const refused = (await entriesOf(clock, person, agent)).slice(-6);
-  expect(told(refused)).toEqual([
+  expect(actionsOf(refused)).toEqual([
     ...Array(4).fill(["POST /v1/tasks", "rate_limited"]),
     ...Array(2).fill(["POST /mcp", "rate_limited"]),
   ]);

@@ -43,7 +43,7 @@ export interface CodingAgent {
 }
 
 /** Seconds until something must have happened. */
-const PATIENCE = 60;
+const TIME_LIMIT = 60;
 /** Seconds that an unanswered question lives. */
 const SHORT_WAIT = 15;
 /** Seconds of a long wait. */
@@ -69,7 +69,7 @@ type Truthy<T> = Exclude<T, null | undefined | false | 0 | "">;
 async function until<T>(
   what: string,
   check: () => T | Promise<T>,
-  seconds = PATIENCE,
+  seconds = TIME_LIMIT,
 ): Promise<Truthy<T>> {
   const end = performance.now() + seconds * 1000;
   while (performance.now() < end) {
@@ -249,7 +249,7 @@ function casesOf(context: Context, agent: CodingAgent) {
       const terminal = await world.start([make], SHORT_WAIT);
       const [question] = await world.pending(1);
       const expired = async () => (await world.question(question.id)).status === "expired";
-      await until("the end of the question", expired, SHORT_WAIT + PATIENCE);
+      await until("the end of the question", expired, SHORT_WAIT + TIME_LIMIT);
       await decideLocally(world, terminal);
     },
     async away(world: World) {
@@ -267,7 +267,7 @@ function casesOf(context: Context, agent: CodingAgent) {
       const terminal = await world.start([make]);
       await world.pending(1);
       server.stop("SIGKILL");
-      await decideLocally(world, terminal, 2 * PATIENCE);
+      await decideLocally(world, terminal, 2 * TIME_LIMIT);
     },
     async long(world: World): Promise<Outcome> {
       if (!context.long || agent.client !== "claude_code") return "none";

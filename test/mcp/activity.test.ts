@@ -5,15 +5,15 @@ import { startTestApp } from "../support/app.ts";
 import { createAgent, createPair } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import {
-  activityReader,
+  advanceUntilEnded,
   CLIENT,
   callTool,
   NEW_ERA,
   newEra,
   oldEra,
   openSession,
-  outwait,
   post,
+  requestLogReader,
 } from "../support/mcp.ts";
 import { openStream } from "../support/stream.ts";
 import { until } from "../support/until.ts";
@@ -22,7 +22,7 @@ import { MARK } from "../support/wire.ts";
 const clock = createTestClock();
 const app = await startTestApp({ clock });
 const { person, agent } = await createPair(app.url);
-const entries = activityReader(clock, { person, agent });
+const entries = requestLogReader(clock, { person, agent });
 const old = oldEra(app.url, agent.secret);
 const modern = newEra(app.url, agent.secret);
 
@@ -155,7 +155,7 @@ test("the first and last round of an ask_question are logged, and the waiting ro
   const round = async (state?: string) => {
     const more = state === undefined ? {} : { requestState: state };
     const call = callTool(repeating, "ask_question", args, more);
-    await outwait(app, clock, 20);
+    await advanceUntilEnded(app, clock, 20);
     return (await call).requestState as string;
   };
   const second = await round(await round());

@@ -4,7 +4,14 @@ import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPair } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
-import { activityReader, callTool, newEra, oldEra, outwait, type Rpc } from "../support/mcp.ts";
+import {
+  advanceUntilEnded,
+  callTool,
+  newEra,
+  oldEra,
+  type Rpc,
+  requestLogReader,
+} from "../support/mcp.ts";
 import { openStream } from "../support/stream.ts";
 import { until } from "../support/until.ts";
 
@@ -60,10 +67,10 @@ for (const [era, open] of ERAS) {
     const pair = await createPair(app.url);
     const { person, agent } = pair;
     const other = await createAgent(app.url, person, "other");
-    const entries = activityReader(clock, pair);
+    const entries = requestLogReader(clock, pair);
     const rpc = open(app.url, agent.secret);
     const vain = callTool(rpc, "read_inbox", { peek: true, wait_seconds: 20 });
-    await outwait(app, clock, 20);
+    await advanceUntilEnded(app, clock, 20);
     const empty = await vain;
     expect(empty.structuredContent).toEqual({
       items: [],

@@ -5,15 +5,15 @@ import { startTestApp } from "../support/app.ts";
 import { ask, createPair } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import {
-  activityReader,
+  advanceUntilEnded,
   CLIENT,
   envelope,
   NEW_ERA,
   newEra,
   oldEra,
   openSession,
-  outwait,
   post,
+  requestLogReader,
 } from "../support/mcp.ts";
 import { exchange, expectProblem } from "../support/wire.ts";
 
@@ -62,7 +62,7 @@ test("every MCP request of a key costs one call, and is refused with 429 beyond 
     arguments: given,
     _meta: { progressToken: 1 },
   });
-  await outwait(app, clock, 10);
+  await advanceUntilEnded(app, clock, 10);
   const { headers, notes } = await streamed;
   expect([headers.get("content-type"), notes.length]).toEqual(["text/event-stream", 1]);
   expect(headers.get("ratelimit")).toBe(`"key";r=${left - 1};t=3`);
@@ -90,7 +90,7 @@ test("every MCP request of a key costs one call, and is refused with 429 beyond 
 test("an MCP request above the limit is logged under its name, and a notification is not logged [§15.1.1] [§15.1.2]", async () => {
   const pair = await createPair(app.url);
   const { agent } = pair;
-  const entries = activityReader(clock, pair);
+  const entries = requestLogReader(clock, pair);
   const modern = newEra(app.url, agent.secret);
   const { rpc } = await openSession(app.url, agent.secret);
   // Notifications use up the limit and leave no entry.

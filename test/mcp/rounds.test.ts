@@ -10,12 +10,12 @@ import { startTestApp } from "../support/app.ts";
 import { createPair } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import {
+  advanceUntilEnded,
   CLIENT,
   callTool,
   newEra,
   oldEra,
   openSession,
-  outwait,
   type Rpc,
 } from "../support/mcp.ts";
 import { createTestStore } from "../support/store.ts";
@@ -54,7 +54,7 @@ test("a client without the capability, or with it in another form, gets no round
     const { agent } = await createPair(app.url);
     const rpc = newEra(app.url, agent.secret, CLIENT, capabilities);
     const asked = callTool(rpc, "ask_question", { prompt: "?", wait_seconds: 5 });
-    await outwait(app, clock, 5);
+    await advanceUntilEnded(app, clock, 5);
     const { structuredContent, requestState } = await asked;
     expect([structuredContent.status, requestState]).toEqual(["pending", undefined]);
   }
@@ -65,7 +65,7 @@ test("a round continues only with a state signed for this key and tool, and with
   const rpc = newEra(app.url, agent.secret, CLIENT, ROUNDS);
   const args = { prompt: "?", wait_seconds: 5 };
   const first = callTool(rpc, "ask_question", args);
-  await outwait(app, clock, 5);
+  await advanceUntilEnded(app, clock, 5);
   const { requestState, resultType } = await first;
   expect(resultType).toBe("input_required");
   const [payload, mark] = requestState.split(".");
@@ -100,7 +100,7 @@ test("a round continues only with a state signed for this key and tool, and with
   expect(result.structuredContent).toMatchObject({ prompt: "?", answer: "Yes" });
   // The old era has no rounds.
   const old = callTool(oldEra(app.url, agent.secret), "ask_question", args, { requestState: "x" });
-  await outwait(app, clock, 5);
+  await advanceUntilEnded(app, clock, 5);
   expect((await old).structuredContent.status).toBe("pending");
 });
 
@@ -108,7 +108,7 @@ test("rounds continue in any process of the same store", async () => {
   const { person, agent } = await createPair(app.url);
   const args = { prompt: "?", wait_seconds: 5 };
   const first = callTool(newEra(app.url, agent.secret, CLIENT, ROUNDS), "ask_question", args);
-  await outwait(app, clock, 5);
+  await advanceUntilEnded(app, clock, 5);
   const { requestState } = await first;
   const { body } = await person.send("GET /v1/questions");
   await person.send(`POST /v1/questions/${body.questions[0].id}/answer`, { answer: "Yes" });
@@ -125,7 +125,7 @@ test("one ask_question waits over several rounds without a turn of the model [§
     name: "ask_question",
     arguments: { prompt: "?", wait_seconds: 50 },
   }) as Promise<CallToolResult>;
-  for (let round = 0; round < 3; round++) await outwait(app, clock, 50);
+  for (let round = 0; round < 3; round++) await advanceUntilEnded(app, clock, 50);
   await until(() => app.waits.count() === 1);
   const { body } = await person.send("GET /v1/questions");
   expect(body.questions.length).toBe(1);
@@ -141,7 +141,7 @@ test("after 8 rounds the call ends pending and says the next step in words", asy
     name: "ask_question",
     arguments: { prompt: "?", wait_seconds: 1 },
   }) as Promise<CallToolResult>;
-  for (let round = 0; round < 8; round++) await outwait(app, clock, 1);
+  for (let round = 0; round < 8; round++) await advanceUntilEnded(app, clock, 1);
   const { structuredContent, content } = await asked;
   const { id, status } = structuredContent as any;
   expect(status).toBe("pending");

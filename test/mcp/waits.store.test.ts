@@ -4,7 +4,15 @@ import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
 import { createAgent, createPair } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
-import { callTool, newEra, oldEra, openSession, outwait, post, type Rpc } from "../support/mcp.ts";
+import {
+  advanceUntilEnded,
+  callTool,
+  newEra,
+  oldEra,
+  openSession,
+  post,
+  type Rpc,
+} from "../support/mcp.ts";
 import { createTestStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
 import { expectProblem, MARK } from "../support/wire.ts";
@@ -26,7 +34,7 @@ for (const [era, open] of ERAS) {
     const { structuredContent: asked } = await callTool(rpc, "ask_question", { prompt: "?" });
     const given = { question_id: asked.id, wait_seconds: 50 };
     const first = callTool(rpc, "get_question", given);
-    await outwait(app, clock, 50);
+    await advanceUntilEnded(app, clock, 50);
     const { structuredContent, content } = await first;
     expect(structuredContent.status).toBe("pending");
     const [, name, args] = /call (\w+) with (\{.*\})\.$/.exec(content[1].text)!;
@@ -153,7 +161,7 @@ test("wait_seconds is the time until a pending question is returned, in both era
     const { agent } = await createPair(app.url);
     const rpc = open(app.url, agent.secret);
     const asked = callTool(rpc, "ask_question", { prompt: "?", wait_seconds: 2 });
-    await outwait(app, clock, 2);
+    await advanceUntilEnded(app, clock, 2);
     const { structuredContent, isError, resultType } = await asked;
     expect([structuredContent.status, isError]).toEqual(["pending", undefined]);
     expect(resultType ?? "complete").toBe("complete");
@@ -208,7 +216,7 @@ test("cancelling a request of a session ends only that request's wait", async ()
   await asleep(1);
   const cancelled = await calls[0]!;
   expect([cancelled.status, cancelled.text]).toEqual([202, ""]);
-  await outwait(app, clock, 50);
+  await advanceUntilEnded(app, clock, 50);
   expect((await calls[1]!).body.result.structuredContent.status).toBe("pending");
 });
 

@@ -1,4 +1,4 @@
-/** Approval by another device: the code, the wait, and guessing (docs/interface.md §18.6). */
+/** Approval by another device: the code, the wait, and guessing (§18.6). */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";

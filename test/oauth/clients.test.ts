@@ -1,4 +1,4 @@
-/** The official SDKs sign in by OAuth, from the first 401 to a refresh, with their own code (docs/interface.md §18). */
+/** The official SDKs sign in by OAuth, from the first 401 to a refresh, with their own code (§18). */
 
 import { expect, test } from "bun:test";
 import {

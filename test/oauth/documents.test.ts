@@ -1,4 +1,4 @@
-/** Clients that are described by a document at their own address (docs/interface.md §18.3.4). */
+/** Clients that are described by a document at their own address (§18.3.4). */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";

@@ -1,4 +1,4 @@
-/** What ends access, at once and everywhere, and what does not (docs/interface.md §18.7, §5.4.7). */
+/** What ends access, at once and everywhere, and what does not (§18.7, §5.4.7). */
 
 import { expect, test } from "bun:test";
 import { LIMITS } from "../../src/limits.ts";

@@ -1,4 +1,4 @@
-/** Authorization from the first 401 to a tool call, request by request (docs/interface.md §18). */
+/** Authorization from the first 401 to a tool call, request by request (§18). */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";

@@ -1,4 +1,4 @@
-/** What counts toward the limit of an address, and requests that a web page forges (docs/interface.md §18.8, §18.4.3). */
+/** What counts toward the limit of an address, and requests that a web page forges (§18.8, §18.4.3). */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";

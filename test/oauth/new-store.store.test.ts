@@ -1,4 +1,4 @@
-/** A server that has lost its data: clients that registered before learn it, and register again (docs/interface.md §18.5.6). */
+/** A server that has lost its data: clients that registered before learn it, and register again (§18.5.6). */
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";

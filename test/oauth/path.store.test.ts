@@ -1,4 +1,4 @@
-/** OAuth at a `PUBLIC_URL` with a path, behind a proxy that removes it (docs/interface.md §18.2). */
+/** OAuth at a `PUBLIC_URL` with a path, behind a proxy that removes it (§18.2). */
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { auth, discoverOAuthMetadata } from "@modelcontextprotocol/sdk/client/auth.js";

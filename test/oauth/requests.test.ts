@@ -1,4 +1,4 @@
-/** Registration and authorization requests: what is taken, what is refused, and what a refusal does (docs/interface.md §18.3, §18.4). */
+/** Registration and authorization requests: what is taken, what is refused, and what a refusal does (§18.3, §18.4). */
 
 import { afterAll, expect, test } from "bun:test";
 import { sharedSecret } from "../../db/secrets.ts";

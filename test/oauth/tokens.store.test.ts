@@ -1,4 +1,4 @@
-/** Codes and tokens: how long they are good, for whom, and what a second use does (docs/interface.md §18.5). */
+/** Codes and tokens: how long they are good, for whom, and what a second use does (§18.5). */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";

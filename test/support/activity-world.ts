@@ -11,7 +11,7 @@ export async function createActivityWorld() {
   const world = await createPushWorld();
   const { advance } = world;
 
-  /** A person with two phones, an agent, and what their live activities are told. */
+  /** A person with two phones, an agent, and what their live activities show. */
   async function people() {
     const made = await world.people("a", "b");
     const { person, phones } = made;
@@ -22,7 +22,7 @@ export async function createActivityWorld() {
       ...made,
       a: a!,
       b: b!,
-      /** The app of a phone registers the activity; gives its token. */
+      /** A phone's app registers the activity; returns its token. */
       async show(task_id: string, phone = a!, push_token = newToken("a shown")): Promise<string> {
         const body = { device_id: phone.id, push_token };
         const { status } = await person.send(`PUT /v1/tasks/${task_id}/live-activity`, body);

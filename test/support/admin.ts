@@ -1,4 +1,4 @@
-/** What the tests of the admin's side share: the token, a typed client, and `/metrics` read strictly. */
+/** Shared by tests of the admin's interface: the token, a typed client, and a strict reader of `/metrics`. */
 
 import { createTRPCClient, httpBatchLink } from "@trpc/client";
 import type { AdminRouter } from "../../routers/admin.ts";
@@ -7,10 +7,10 @@ import { exchange } from "./wire.ts";
 
 export const ADMIN_TOKEN = "an-admin-token-of-34-characters-ok";
 
-/** The environment of a server that has an admin. */
+/** The environment of a server with an admin. */
 export const ADMIN = { ADMIN_TOKEN };
 
-/** Every admin procedure, and what it must be called with, if anything. */
+/** Every admin procedure, and its input, if any. */
 export const PROCEDURES = [
   "overview",
   "accounts",
@@ -33,7 +33,7 @@ export function adminClient(url: string, token = ADMIN_TOKEN) {
   });
 }
 
-/** The metrics of the server at `url`, as text and read. */
+/** The metrics of the server at `url`, as text and parsed. */
 export async function metricsOf(url: string): Promise<{ text: string; all: Exposition }> {
   const { status, headers, text } = await exchange(url, "GET", "/metrics", {
     credential: ADMIN_TOKEN,

@@ -15,28 +15,28 @@ import { createTestStore } from "./store.ts";
 export interface TestApp extends App {
   /** Every log line so far. */
   readonly lines: string[];
-  /** Reasons for which it asked for the end of the process. */
+  /** Reasons for which it asked the process to end. */
   readonly endings: string[];
 }
 
 interface AppOptions {
   readonly clock?: Clock;
-  /** For deadlines of requests and connections; those of the machine when absent. */
+  /** For deadlines of requests and connections; the machine's timers when absent. */
   readonly timers?: Clock;
   /** A new store when absent. */
   readonly database_url?: string;
   readonly env?: Record<string, string>;
-  /** The name server and the authority for requests to addresses that users give. */
+  /** The name server and the certificate authority for requests to addresses that users give. */
   readonly outbound?: AppDeps["outbound"];
-  /** Beside the real ones. */
+  /** Channels in addition to the real ones. */
   readonly channels?: readonly Channel[];
-  /** In the place of the one of chance, for exact back-off: at least 0 and below 1. */
+  /** Replaces randomness, for exact back-off: at least 0 and below 1. */
   readonly jitter?: () => number;
-  /** The time at the store; with a clock of the test's, that clock's when absent. */
+  /** The store's time; when absent, that of the test clock, if there is one. */
   readonly storeTime?: () => Promise<number>;
 }
 
-/** Starts it. Called at the top of a file it stops with the file, inside a test with that test. */
+/** Starts Relay. It stops with the file if called at the top of a file, and with the test if called in a test. */
 export async function startTestApp(options: AppOptions = {}): Promise<TestApp> {
   const { clock = systemClock, database_url, env, jitter, channels = [] } = options;
   const lines: string[] = [];
@@ -46,7 +46,7 @@ export async function startTestApp(options: AppOptions = {}): Promise<TestApp> {
     DATABASE_URL: database_url ?? (await createTestStore()).url,
     LOG_LEVEL: "debug",
     RATE_LIMITS: "off",
-    // Receivers of tests.
+    // For the receivers of tests.
     OUTBOUND_PRIVATE: "127.0.0.0/8",
     ...env,
   });

@@ -1,4 +1,4 @@
-/** What Apple's push service reads of a request, and what it refuses. */
+/** What Apple's push service reads from a request, and what it refuses. */
 
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http2";
@@ -6,13 +6,13 @@ import type { IncomingHttpHeaders } from "node:http2";
 export const TEAM = "TEAM123456";
 export const BUNDLE = "com.example.relay";
 
-/** One request that came in whole. */
+/** One request that arrived completely. */
 export interface Received {
   readonly token: string;
   readonly apns_id: string;
   readonly type: string;
   readonly topic: string;
-  /** 10 when the header is absent, as Apple has it. */
+  /** 10 when the header is absent, like Apple's default. */
   readonly priority: number;
   readonly expiration: number;
   readonly collapse_id: string | undefined;
@@ -20,7 +20,7 @@ export interface Received {
   readonly jwt: string;
   readonly bytes: number;
   readonly payload: any;
-  /** `performance.now()` and the service's own time when it came. */
+  /** `performance.now()` and the service's own time on arrival. */
   readonly at: number;
   readonly time: number;
   /** The number of its connection. */
@@ -28,7 +28,7 @@ export interface Received {
 }
 
 /** A request as the service reads it. */
-export function read(
+export function readRequest(
   headers: IncomingHttpHeaders,
   body: Buffer,
   session: number,
@@ -73,8 +73,8 @@ const SUFFIX: Record<string, string> = {
 };
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** What Apple would refuse it for; undefined when nothing. */
-export function check(request: Received, body: Buffer, known: Known) {
+/** Why Apple would refuse the request; undefined if it would not. */
+export function refusalOf(request: Received, body: Buffer, known: Known) {
   const { type, topic, payload } = request;
   const bad = (reason: string, status = 400) => ({ status, reason });
   if (known.headers[":method"] !== "POST") return bad("MethodNotAllowed", 405);
@@ -115,7 +115,7 @@ export function check(request: Received, body: Buffer, known: Known) {
 
 const verified = new Set<string>();
 
-/** The reason of Apple's 403; undefined when the provider token is good. */
+/** The reason of Apple's 403; undefined if the provider token is valid. */
 function checkJwt(jwt: string, { key_id, publicKey, now }: Known): string | undefined {
   if (jwt === "") return "MissingProviderToken";
   const [head = "", claims = "", signature = ""] = jwt.split(".");
@@ -132,7 +132,7 @@ function checkJwt(jwt: string, { key_id, publicKey, now }: Known): string | unde
   }
   if (!Number.isInteger(body.iat) || body.iat > now + 60) return "InvalidProviderToken";
   if (body.iat < now - 3600) return "ExpiredProviderToken";
-  // One check of each signature: tests send thousands with the same one.
+  // Each signature is checked once: tests send thousands with the same one.
   if (!verified.has(jwt)) {
     const key = {
       key: createPublicKey(publicKey.export({ type: "spki", format: "pem" })),

@@ -1,5 +1,5 @@
 /**
- * A stand-in for Apple's push service: HTTP/2 over TLS with a CA of its own. It checks what Apple
+ * A stand-in for Apple's push service: HTTP/2 over TLS with its own CA. It checks what Apple
  * checks, and misbehaves as a test tells it to.
  */
 
@@ -14,7 +14,7 @@ import {
 } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
-import { BUNDLE, check, type Received, read, TEAM } from "./apple-checks.ts";
+import { BUNDLE, type Received, readRequest, refusalOf, TEAM } from "./apple-checks.ts";
 import { tempFolder } from "./temp.ts";
 import { createAuthority, type Identity } from "./tls.ts";
 
@@ -24,19 +24,19 @@ export type Behaviour =
   | {
       readonly status: number;
       readonly reason: string;
-      /** Seconds, as in our clock. */
+      /** Seconds, as in Relay's clock. */
       readonly timestamp?: number;
       readonly retry_after?: number;
     }
-  /** Never answered; `accept` counts it as delivered all the same. */
+  /** Never answered; with `accept` it still counts as delivered. */
   | { readonly hang: true; readonly accept?: boolean }
-  /** Accepted or not, the stream is reset instead of an answer. */
+  /** Accepted or not, the stream is reset instead of answered. */
   | { readonly reset: true; readonly accept?: boolean }
-  /** Accepted or not, the socket is destroyed instead of an answer. */
+  /** Accepted or not, the socket is destroyed instead of answered. */
   | { readonly drop: true; readonly accept?: boolean }
-  /** Answered, then GOAWAY: what is under way finishes. */
+  /** Answered, then GOAWAY: open requests finish. */
   | { readonly goaway: "graceful" }
-  /** GOAWAY that names a stream before this one as the last, or an error; then the socket ends. */
+  /** A GOAWAY that names a stream before this one as the last, or an error; then the socket ends. */
   | { readonly goaway: "partial" | "error" };
 
 interface Incoming {
@@ -47,18 +47,18 @@ interface Incoming {
 }
 
 export interface AppleOptions {
-  /** Time as the service sees it, in seconds. */
+  /** The service's time, in seconds. */
   readonly now?: () => number;
   /** Milliseconds until each answer. */
   readonly delay?: number;
   readonly max_streams?: number;
-  /** A certificate of another CA than the one it tells of. */
+  /** A certificate of a CA other than the one in `ca`. */
   readonly untrusted?: boolean;
 }
 
 let authority: ReturnType<typeof createAuthority> | undefined;
 
-/** Starts it on a free port; it stops with the file, or with the test that called. */
+/** Starts it on a free port. It stops with the file, or with the test that started it. */
 export async function startApple(options: AppleOptions = {}) {
   const { max_streams = 1_000 } = options;
   let now = options.now ?? (() => Date.now() / 1000);
@@ -82,7 +82,7 @@ export async function startApple(options: AppleOptions = {}) {
   const sessions = new Set<Http2Session>();
   const numbers = new WeakMap<Http2Session, number>();
   const { delay = 0 } = options;
-  /** Requests that wait for their release; null: requests are answered as they come. */
+  /** Requests that wait for their release; null: requests are answered as they arrive. */
   let holding: (() => void)[] | null = null;
   let behave: (request: Received) => Behaviour = () => undefined;
   const swallowing = new Set<Http2Session>();
@@ -106,9 +106,9 @@ export async function startApple(options: AppleOptions = {}) {
   };
 
   const answer = ({ stream, session, id, headers }: Incoming, body: Buffer) => {
-    // What a GOAWAY left out is not looked at.
+    // Streams that a GOAWAY excluded are ignored.
     if (id > (left_out.get(session) ?? Number.POSITIVE_INFINITY)) return;
-    const request = read(headers, body, numbers.get(session) ?? 0, now());
+    const request = readRequest(headers, body, numbers.get(session) ?? 0, now());
     received.push(request);
     last_jwt = request.jwt;
     const plan = behave(request);
@@ -144,7 +144,7 @@ export async function startApple(options: AppleOptions = {}) {
       } else session.goaway(2);
       return void setTimeout(() => session.destroy(), 5);
     }
-    const refusal = check(request, body, { headers, key_id, publicKey, now: now() });
+    const refusal = refusalOf(request, body, { headers, key_id, publicKey, now: now() });
     if (refusal) {
       faults.push(`${refusal.reason} for ${request.type} ${JSON.stringify(request.payload)}`);
       return respond(stream, refusal.status, apns_id, { reason: refusal.reason });
@@ -219,13 +219,13 @@ export async function startApple(options: AppleOptions = {}) {
     ca,
     key_id,
     key: privateKey.export({ type: "pkcs8", format: "pem" }) as string,
-    /** Every request that came in whole. */
+    /** Every request that arrived completely. */
     received,
-    /** Those that count as delivered, repetitions included. */
+    /** Requests that count as delivered, repetitions included. */
     delivered,
     /** The provider token of the last request. */
     lastJwt: () => last_jwt,
-    /** What Apple would have refused. */
+    /** Requests that Apple would have refused. */
     faults,
     sessions: () => session_count,
     openStreams: () => open_streams,
@@ -237,13 +237,13 @@ export async function startApple(options: AppleOptions = {}) {
     behave(next: (request: Received) => Behaviour): void {
       behave = next;
     },
-    /** Time as it sees it from now on. */
+    /** The service's time from now on. */
     setNow(next: () => number): void {
       now = next;
     },
     /**
-     * Holds each request back from now on, with its effects. `pass`: those that come from then on are answered at
-     * once. `release`: so are those that were held.
+     * From now on, holds back each request and its effects. `pass`: later requests are answered at once.
+     * `release`: so are the held ones.
      */
     hold(): { readonly pass: () => void; readonly release: () => void } {
       const held: (() => void)[] = [];
@@ -259,11 +259,11 @@ export async function startApple(options: AppleOptions = {}) {
         },
       };
     },
-    /** Answers none until so many requests wait, and then all of them. */
+    /** Answers nothing until this many requests wait, and then all of them. */
     gather(count: number): void {
       gathering = count;
     },
-    /** The connections that are open take everything from now on, and never say anything. */
+    /** From now on, the open connections accept everything and never respond. */
     swallow(): void {
       for (const session of sessions) swallowing.add(session);
     },
@@ -272,9 +272,9 @@ export async function startApple(options: AppleOptions = {}) {
       delivered.length = 0;
     },
     stop,
-    /** Again on the same port. */
+    /** Starts again on the same port. */
     start: listen,
-    /** The variables of an environment that is served by this one. */
+    /** The variables for an environment that this stand-in serves. */
     env(environment: "PRODUCTION" | "SANDBOX"): Record<string, string> {
       return {
         APNS_TEAM_ID: TEAM,

@@ -1,4 +1,4 @@
-/** A permission hook: a call of `approve_action` over a real socket, whose answer is read as it comes. */
+/** A permission hook: a call of `approve_action` over a real socket, whose response is read as it arrives. */
 
 import { openStore } from "../../db/store/open.ts";
 import { p, sql } from "../../db/store/sql.ts";
@@ -10,7 +10,7 @@ import { until } from "./until.ts";
 
 interface HookOptions {
   readonly era?: "old" | "new";
-  /** Of the address, after `?tools=approve`. */
+  /** The address's query, after `?tools=approve`. */
   readonly query?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly id?: number;
@@ -28,7 +28,7 @@ export const commandOf = (command: string, more: object = {}) => ({
   ...more,
 });
 
-/** Begins a call; resolves once the headers of its answer are there. */
+/** Begins a call; resolves once the headers of its response have arrived. */
 export async function callHook(
   url: string,
   secret: string,
@@ -67,9 +67,9 @@ export async function callHook(
   const message: Promise<any> = read().catch(() => null);
   return {
     response,
-    /** Bytes of the answer so far. */
+    /** Bytes of the response so far. */
     received: () => received,
-    /** The JSON-RPC message; null when there is none. */
+    /** The JSON-RPC message; null if there is none. */
     message,
     /** The text of the result. */
     text: message.then((given): string => given?.result?.content[0].text ?? `none: ${received}`),
@@ -83,8 +83,8 @@ const readCalls = statement(
 );
 
 /**
- * Gives what reads, of a question of this store, the calls that have asked it and those that are gone: sums of
- * their numbers, such as `3 1` for two calls of which the first is gone. No request shows them.
+ * Returns a function that reads how many calls have asked a question of this store, and how many of them have
+ * gone: sums such as `3 1` for two calls of which the first has gone. No request shows them.
  */
 export async function openCallSums(database_url: string) {
   const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
@@ -95,11 +95,11 @@ interface Asked {
   readonly person: Pick<Person, "send">;
 }
 
-/** Questions of the account with this status. */
+/** The account's questions with this status. */
 export const list = async ({ person }: Asked, status = "pending"): Promise<any[]> =>
   (await person.send(`GET /v1/questions?status=${status}`)).body.questions;
 
-/** Questions of the account, once it has so many that are pending. */
+/** The account's pending questions, once there are this many. */
 export const pending = (asked: Asked, count: number): Promise<any[]> =>
   until(async () => {
     const found = await list(asked);

@@ -1,4 +1,4 @@
-/** An App Attest authority of one's own: a root, an intermediate, and keys attested by them. */
+/** A test authority for App Attest: a root, an intermediate, and keys that they attest. */
 
 import "reflect-metadata";
 import { createHash } from "node:crypto";
@@ -15,22 +15,22 @@ const sha256 = (data: string | Uint8Array) => createHash("sha256").update(data).
 const keyPair = (namedCurve: "P-256" | "P-384") =>
   crypto.subtle.generateKey({ name: "ECDSA", namedCurve }, true, ["sign", "verify"]);
 
-/** What may be otherwise than in a genuine attestation. */
+/** What may differ from a genuine attestation. */
 export interface Variation {
   readonly app_id?: string;
   readonly fmt?: string;
   readonly counter?: number;
   readonly aaguid?: string;
-  /** The challenge that the device was given, when it is not the one that is sent. */
+  /** The challenge that the device was given, if not the one that is sent. */
   readonly attested_challenge?: string;
   readonly key_id?: Buffer;
   readonly credential_id?: Buffer;
   /** Bytes after the COSE key. */
   readonly extra?: Uint8Array;
   readonly without_nonce?: boolean;
-  /** Whom the leaf names as its issuer. */
+  /** The issuer that the leaf names. */
   readonly issuer?: string;
-  /** The leaf is valid until so many milliseconds after `now`; one day when absent. */
+  /** The leaf is valid until this many milliseconds after `now`; one day when absent. */
   readonly valid_for?: number;
   readonly x5c?: (x5c: Uint8Array[]) => unknown[];
 }
@@ -126,7 +126,7 @@ export async function createAuthority(now: number, { intermediate_is_ca = true }
   };
 }
 
-/** The attempt as the field `attestation` carries it. */
+/** The attempt in the form of the field `attestation`. */
 export function attestationOf(attempt: object): string {
   return Buffer.from(JSON.stringify(attempt)).toString("base64url");
 }

@@ -1,4 +1,4 @@
-/** Kills senders that serve four ways to reach a person at once, and checks that nothing was lost. */
+/** Kills senders that use four channels at once, and checks that nothing was lost. */
 
 import { expect } from "bun:test";
 import { openStore } from "../../db/store/open.ts";
@@ -15,13 +15,13 @@ import { startReceiver } from "./receiver.ts";
 import { createTestStore } from "./store.ts";
 import { until } from "./until.ts";
 
-/** Questions that each process takes in a round. */
+/** Questions that each process accepts in a round. */
 const QUESTIONS = 3;
-/** Rounds of one person, whose webhook takes 60 messages a minute. */
+/** Rounds of one person, whose webhook accepts 60 messages a minute. */
 const ROUNDS_EACH = 5;
-/** Milliseconds that an answer of the slower services takes. */
+/** Milliseconds that the slower services take to answer. */
 const DELAY = 25;
-/** Milliseconds from the last request of a round until nothing more is sent of it, even if it is slow. */
+/** Milliseconds without a request after which a round counts as finished, even on a slow machine. */
 const GRACE = 2_000;
 
 interface KillsOptions {
@@ -29,15 +29,15 @@ interface KillsOptions {
   readonly random: () => number;
 }
 
-/** What was acknowledged; an answered question may have ended before anyone was told of it. */
+/** Acknowledged questions; an answered one may have ended before anyone was told about it. */
 interface Made {
   readonly open: string[];
   readonly answered: string[];
 }
 
 /**
- * Two processes on one store tell a device, an ntfy topic, a browser and a webhook, while one after the
- * other is killed in the middle of it. Gives how often a request was under way then.
+ * Two processes on one store notify a device, an ntfy topic, a browser and a webhook, while one after the
+ * other is killed. Returns how often a kill interrupted a request.
  */
 export async function killChannelSenders({ rounds, random }: KillsOptions) {
   const apple = await startApple({ delay: DELAY });
@@ -54,7 +54,7 @@ export async function killChannelSenders({ rounds, random }: KillsOptions) {
   };
   const pair = (await Promise.all([startProcess(env), startProcess(env)])) as RelayProcess[];
   let people = 0;
-  /** With a device and a channel of each type, at `url`. */
+  /** A person at `url` with a device and a channel of each type. */
   const createReached = async (url: string) => {
     const person = await createPerson(url);
     const apns_token = newToken();
@@ -83,9 +83,9 @@ export async function killChannelSenders({ rounds, random }: KillsOptions) {
       if (status !== 201) return;
       made.open.push(body.id);
       if (i > 0) continue;
-      // Told of first, mostly.
+      // Usually announced first.
       await Bun.sleep(DELAY * 2);
-      // From here on a kill may leave it unknown whether it was answered.
+      // From here on, a kill may leave it unknown whether the question was answered.
       made.open.splice(made.open.indexOf(body.id), 1);
       const answer = { answer: "Yes" };
       const answered = await live(`POST /v1/questions/${body.id}/answer`, answer);
@@ -98,7 +98,7 @@ export async function killChannelSenders({ rounds, random }: KillsOptions) {
     const doomed = round % 2;
     if (round > 0 && round % ROUNDS_EACH === 0) person = await createReached(pair[1 - doomed]!.url);
     const agent = await createAgent(pair[1 - doomed]!.url, person, `agent ${round}`);
-    // Each process's first question may be answered before it is told; the others are told of in any case.
+    // Each process's first question may be answered before it is announced; the others are announced in any case.
     const target = service.accepted.length + Math.floor(random() * 2 * (QUESTIONS - 1));
     let sent = false;
     const acts = Promise.all(pair.map((one) => ask(one, agent.secret).catch(() => {})));
@@ -115,7 +115,7 @@ export async function killChannelSenders({ rounds, random }: KillsOptions) {
     pair[doomed] = await startProcess(env);
   }
 
-  // The leases of the killed run out.
+  // The killed processes' leases run out.
   const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
   const waiting = sql`select (select count(*) from pushes where kind <> 'silent' or parts <> '[]' or lease is not null)
     + (select count(*) from webhook_messages)`;
@@ -132,7 +132,7 @@ export async function killChannelSenders({ rounds, random }: KillsOptions) {
   const events = new Set(
     receiver.got.map(({ type, data }) => `${type} ${data.question?.id} ${data.question?.status}`),
   );
-  /** What each way says of a question, at the end; empty when it is as it should be. */
+  /** What is wrong with each channel's messages about a question in the end; empty if nothing is. */
   const faultsOf = (id: string, answered: boolean) => {
     const shown = (text: string | undefined) =>
       answered ? text === undefined || text === "Answered: Yes" : text === "Go?";

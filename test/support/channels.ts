@@ -1,4 +1,4 @@
-/** What the contract suite needs of each channel: a stand-in for its service, and its answers. */
+/** What the contract suite needs for each channel: a stand-in for its service, and its answers. */
 
 import type { ApnsAnswer } from "../../src/notify/channels/apns/classify.ts";
 import type { NtfyAnswer } from "../../src/notify/channels/ntfy/classify.ts";
@@ -9,29 +9,29 @@ import { type NtfyBehaviour, startNtfy } from "./ntfy.ts";
 import { type PushTreatment, startPushService } from "./push-service.ts";
 import { newToken } from "./push-world.ts";
 
-/** How the service treats a request; `gone`: it knows the address no more. */
+/** How the service treats a request; `gone`: it no longer knows the address. */
 export type Treatment = "ok" | "busy" | "broken" | "gone" | "refused" | "lost" | "silent" | "junk";
 
 export interface ChannelFixture {
   /** Configuration with which the channel reaches the stand-in. */
   readonly env: Readonly<Record<string, string>>;
-  /** Time as the stand-in sees it from now on, in seconds. */
+  /** Sets the stand-in's time, in seconds. */
   setNow(now: () => number): void;
-  /** An address that the stand-in knows, in the form of the channel. */
+  /** An address that the stand-in knows, in the channel's form. */
   readonly address: string;
-  /** Registers an address of the person for all that is shown; gives it. */
+  /** Registers one of the person's addresses for everything that is shown, and returns it. */
   register(person: Person): Promise<string>;
   treat(how: Treatment): void;
-  /** Requests that arrived, and those of them that were accepted. */
+  /** Requests that arrived, and those that were accepted. */
   received(): number;
   accepted(): number;
-  /** Every answer that is told from others, and some that the service should never give. */
+  /** Every answer that Relay distinguishes, and some that the service should never give. */
   readonly answers: readonly unknown[];
-  /** The service is gone: nobody listens any more. */
+  /** Ends the service: nothing listens any more. */
   stop(): Promise<void>;
 }
 
-/** By the name of the channel. One that needs no service may go without. */
+/** By the channel's name. A channel without a service needs no stand-in. */
 export const FIXTURES: Readonly<Record<string, () => Promise<ChannelFixture>>> = {
   apns,
   ntfy,

@@ -4,14 +4,14 @@ import { afterAll } from "bun:test";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import type { Random } from "./random.ts";
 
-/** Forwards each connection to the address that `target` gives then. */
+/** Forwards each connection to the address that `target` returns at that time. */
 export async function startChaosProxy(target: () => string, random: Random) {
   let cuts = 0;
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const { hostname, port } = new URL(target());
     const upstream = connect(Number(port), hostname);
-    /** Bytes of the request or of the answer after which everything is cut. */
+    /** Bytes of the request or response after which both sides are cut. */
     let up = random() < 0.25 ? random() * 500 : Number.POSITIVE_INFINITY;
     let down = random() < 0.25 ? random() * 500 : Number.POSITIVE_INFINITY;
     const cut = () => {
@@ -28,7 +28,7 @@ export async function startChaosProxy(target: () => string, random: Random) {
           return;
         }
         cuts++;
-        // What came before the cut still arrives.
+        // Bytes before the cut still arrive.
         to.write(chunk.subarray(0, chunk.length + left), cut);
       });
       from.on("close", cut);

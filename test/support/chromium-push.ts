@@ -1,7 +1,7 @@
 /**
- * A stand-in for the push service behind Chromium: check-in, registration, and the connection by which
- * messages come to the browser (MCS: protobuf over TLS). An application server posts to
- * `<url>/send/<token>`, as RFC 8030 has it. Only the fields that the browser needs are there.
+ * A stand-in for the push service behind Chromium: check-in, registration, and the connection that
+ * brings messages to the browser (MCS: protobuf over TLS). An application server posts to
+ * `<url>/send/<token>`, as RFC 8030 says. Only the fields that the browser needs are there.
  */
 
 import { afterAll } from "bun:test";
@@ -21,7 +21,7 @@ function varint(value: number | bigint): number[] {
   return [...bytes, Number(rest)];
 }
 
-/** A protobuf message of these fields: numbers as varint, bigints as fixed64, the rest by length. */
+/** A protobuf message with these fields: numbers as varint, bigints as fixed64, the rest by length. */
 function message(...fields: readonly (readonly [number: number, value: Value])[]): Buffer {
   return Buffer.concat(
     fields.map(([number, value]) => {
@@ -46,7 +46,7 @@ const frame = (tag: number, body: Buffer): Buffer =>
   Buffer.concat([Buffer.from([tag, ...varint(body.length)]), body]);
 
 interface Registration {
-  /** Id of the subscription in the browser. */
+  /** The subscription's id in the browser. */
   readonly subtype: string;
   /** The application server's key. */
   readonly sender: string;
@@ -62,7 +62,7 @@ export async function startChromiumPush() {
   const registrations = new Map<string, Registration>();
   const sockets = new Set<TLSSocket>();
   const requests: PushRequest[] = [];
-  /** What waits for the browser to connect. */
+  /** Messages that wait for the browser to connect. */
   const waiting: Buffer[] = [];
   let status: number | null = null;
 
@@ -157,7 +157,7 @@ export async function startChromiumPush() {
   return {
     url,
     host: `127.0.0.1:${http.port}`,
-    /** Arguments of the browser, which takes the certificate of this connection from nobody else. */
+    /** Browser arguments that make it accept the certificate of this connection, and no other. */
     args: [
       `--gcm-checkin-url=${url}/checkin`,
       `--gcm-registration-url=${url}/register`,
@@ -165,10 +165,10 @@ export async function startChromiumPush() {
       "--ignore-certificate-errors",
     ],
     registrations,
-    /** What application servers sent, with the answers. */
+    /** What application servers sent, with the responses. */
     requests,
     connected: () => sockets.size > 0,
-    /** Answers everything with this status from now on; null: as a push service does. */
+    /** Responds to everything with this status from now on; null: as a push service does. */
     behave(next: number | null) {
       status = next;
     },

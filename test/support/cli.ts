@@ -1,11 +1,11 @@
-/** Runs commands of `relay` in the test's own process. */
+/** Runs `relay` commands in the test's own process. */
 
 import type { Io } from "../../src/cli/io.ts";
 import { runCommand } from "../../src/cli/program.ts";
 import type { Clock } from "../../src/clock.ts";
 import { tempFolder } from "./temp.ts";
 
-/** Stands before a server, which it can let disappear; at `await using` it ends. */
+/** A proxy before a server, which can make the server disappear; `await using` ends it. */
 export function startFront(target: string, { away }: { away: boolean }) {
   const server = Bun.serve({
     port: 0,
@@ -28,7 +28,7 @@ interface Options extends Partial<Io> {
   readonly clock: Clock;
 }
 
-/** A user with an own folder for configuration; `env` has no access. */
+/** A user with a separate configuration folder; `env` contains no credential. */
 export function createUser({ clock, ...given }: Options) {
   const home = given.home ?? tempFolder();
   const base = {
@@ -45,7 +45,7 @@ export function createUser({ clock, ...given }: Options) {
     open: () => false,
     ...given,
   };
-  /** Starts a command; `out` and `err` hold what it printed so far. */
+  /** Starts a command; `out` and `err` hold its output so far. */
   const start = (words: readonly string[], more: Partial<Io> = {}) => {
     const interrupt = new AbortController();
     const printed = { out: "", err: "" };

@@ -1,4 +1,4 @@
-/** Plain HTTP clients of one credential, and the accounts and keys that tests use. */
+/** Plain HTTP clients for one credential, and the accounts and keys that tests use. */
 
 import type { Account } from "../../src/model/account.ts";
 import type { Key } from "../../src/model/key.ts";
@@ -9,7 +9,7 @@ import type { Task } from "../../src/model/task.ts";
 export interface Answer<Body = any> {
   readonly status: number;
   readonly headers: Headers;
-  /** Parsed JSON; null when there is no body. */
+  /** Parsed JSON; null if there is no body. */
   readonly body: Body;
 }
 
@@ -18,14 +18,14 @@ interface SendOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Sends one request; a body that is no string is sent as JSON. */
+/** Sends one request; a body that is not a string is sent as JSON. */
 export type Send = <Body = any>(
   request: `${string} /${string}`,
   body?: unknown,
   options?: SendOptions,
 ) => Promise<Answer<Body>>;
 
-/** A client of a base address with an optional credential. */
+/** A client for a base address with an optional credential. */
 export function client(url: string, credential?: string): Send {
   return async (request, body, { headers, signal } = {}) => {
     const [method, path] = request.split(" ") as [string, string];
@@ -66,7 +66,7 @@ export async function createPerson(url: string): Promise<Person> {
   return { ...body, send: client(url, body.token) };
 }
 
-/** A token as clients make them. */
+/** A token in the form that clients generate. */
 export function newToken(): string {
   return `mca_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url")}`;
 }
@@ -79,7 +79,7 @@ export function claim(
   return client(url)("POST /v1/pairings/claim", { ...body, token });
 }
 
-/** A further sign-in of the account, made by a pairing code. */
+/** Another sign-in of the account, made with a pairing code. */
 export async function pair(url: string, { send }: Pick<Person, "send">, label?: string) {
   const { code } = (await send("POST /v1/pairings", {})).body;
   const { status, body } = await claim(url, { code, ...(label !== undefined && { label }) });
@@ -87,7 +87,7 @@ export async function pair(url: string, { send }: Pick<Person, "send">, label?: 
   return { ...body, send: client(url, body.token) } as Person & { readonly session: Session };
 }
 
-/** A new key of the account. */
+/** Creates a key of the account. */
 export async function createAgent(url: string, person: Person, label = "agent"): Promise<Agent> {
   const { body } = await client(url, person.token)("POST /v1/keys", { label });
   return { ...body, send: client(url, body.secret) };
@@ -99,7 +99,7 @@ export async function createPair(url: string): Promise<{ person: Person; agent: 
   return { person, agent: await createAgent(url, person) };
 }
 
-/** A new task of the caller. */
+/** Creates a task of the caller. */
 export async function createTask(send: Send, body: object = { title: "A task" }): Promise<Task> {
   const answer = await send("POST /v1/tasks", body);
   if (answer.status !== 201) throw new Error(`no task: ${JSON.stringify(answer.body)}`);
@@ -115,14 +115,14 @@ export const DEVICE = {
   apns_environment: "sandbox",
 } as const;
 
-/** A body that makes a webhook. Nobody listens there. */
+/** A body that creates a webhook. Nothing listens there. */
 export const WEBHOOK = {
   type: "webhook",
   label: "Build server",
   url: "http://127.0.0.1:9/hook",
 } as const;
 
-/** What a channel has that was just created without settings (docs/interface.md §19.1). */
+/** The fields of a channel just created without settings (§19.1). */
 export const NEW_CHANNEL = {
   sends: ["questions", "tasks"],
   min_priority: "low",
@@ -133,7 +133,7 @@ export const NEW_CHANNEL = {
   missed: 0,
 } as const;
 
-/** A new question of the caller. */
+/** Creates a question of the caller. */
 export async function ask(send: Send, body: object = { prompt: "Go on?" }): Promise<Question> {
   const answer = await send("POST /v1/questions", body);
   if (answer.status !== 201) throw new Error(`no question: ${JSON.stringify(answer.body)}`);

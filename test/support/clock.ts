@@ -4,22 +4,22 @@ import type { Clock } from "../../src/clock.ts";
 import { until } from "./until.ts";
 
 export interface TestClock extends Clock {
-  /** Moves time and fires the timers that fall due, in order, letting their work begin. */
+  /** Moves time and fires the timers that become due, in order, and lets their work begin. */
   advance(seconds: number): Promise<void>;
-  /** As if the machine had slept: time jumps, and each timer that fell due fires once. */
+  /** Time jumps as if the machine had slept, and each due timer fires once. */
   skip(seconds: number): Promise<void>;
-  /** As if someone had set the machine's clock: moves what {@link Clock.now} gives, and nothing else. */
+  /** As if someone had set the machine's clock: changes only what {@link Clock.now} returns. */
   shiftWall(seconds: number): void;
-  /** Timers that wait to fire. */
+  /** The number of timers that wait to fire. */
   pending(): number;
-  /** Timers that fall due in exactly so many seconds: those set since time stood where it stands. */
+  /** The number of timers due in exactly this many seconds: those set since time last moved. */
   pendingIn(seconds: number): number;
 }
 
-/** Starts at the real time, so that stamps look real. */
+/** Starts at the real time, so that timestamps look real. */
 export function createTestClock(): TestClock {
   let wall_ms = Date.now();
-  /** Since the clock was made. Timers go by it, whatever the wall clock says. */
+  /** Since the clock was created. Timers use this, whatever the wall clock says. */
   let ms = 0;
   const timers = new Set<{ at: number; run: () => void }>();
   const move = (to: number) => {
@@ -52,7 +52,7 @@ export function createTestClock(): TestClock {
         timers.delete(due);
         move(Math.max(ms, due.at));
         due.run();
-        // Let what the timer started reach the store and come back.
+        // Let the timer's work reach the store and come back.
         await settle();
       }
       move(until);
@@ -63,8 +63,8 @@ export function createTestClock(): TestClock {
 }
 
 /**
- * What a promise gives while time moves on, by which one process hears of another: slowly, or a wait would
- * end before a busy store has said what changed.
+ * A promise's result while time moves on, so that one process hears from another. Time moves slowly, or a wait
+ * would end before a busy store has reported what changed.
  */
 export async function whileMoving<T>(clock: TestClock, work: Promise<T>): Promise<T> {
   let done = false;

@@ -1,4 +1,4 @@
-/** An HTTP proxy on 127.0.0.1 that opens tunnels, which all lead to one port of this machine. */
+/** An HTTP proxy on 127.0.0.1 whose tunnels all lead to one port of this machine. */
 
 import { afterAll } from "bun:test";
 import net from "node:net";
@@ -8,15 +8,15 @@ import type { Identity } from "./tls.ts";
 interface ConnectProxyOptions {
   /** Where every tunnel leads. */
   readonly to: number;
-  /** It speaks TLS itself. */
+  /** Whether the proxy itself uses TLS. */
   readonly identity?: Identity;
 }
 
 export async function startConnectProxy({ to, identity }: ConnectProxyOptions) {
-  /** The requests, one line of headers each. */
+  /** The requests; the headers of each are one line. */
   const asked: { readonly line: string; readonly headers: string }[] = [];
   const open = new Set<net.Socket>();
-  /** A status: refuses by it; `close` and `hang`: gives no answer. By default it opens the tunnel. */
+  /** A status refuses with it; `close` and `hang` give no response. By default the tunnel opens. */
   let behave: (authority: string) => number | "close" | "hang" = () => 200;
 
   const serve = (client: net.Socket) => {
@@ -41,7 +41,7 @@ export async function startConnectProxy({ to, identity }: ConnectProxyOptions) {
         client.pipe(target).pipe(client);
       });
       target.on("error", () => client.destroy());
-      // A pipe alone ends it, and Bun then never tells of its close.
+      // A pipe alone ends it, and Bun then never reports its close.
       target.on("close", () => client.destroy());
       client.on("close", () => target.destroy());
     };

@@ -1,4 +1,4 @@
-/** Many tasks at once, where thousands of requests would prove no more. */
+/** Creates many tasks at once, where thousands of requests would prove no more. */
 
 import { getTableColumns } from "drizzle-orm";
 import { tasks } from "../../db/schema.ts";
@@ -7,7 +7,7 @@ import { p, sql } from "../../db/store/sql.ts";
 import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 
-/** Copies a key's only task, with ids of its own. */
+/** Copies a key's only task, with new ids. */
 export async function copyTask(
   database_url: string,
   key_id: string,

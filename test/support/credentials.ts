@@ -1,4 +1,4 @@
-/** Every kind of credential, and resources of every owner, for the table of who may do what. */
+/** Every kind of credential and resources of every owner, for the table of who may do what. */
 
 import {
   ask,
@@ -12,18 +12,18 @@ import {
   WEBHOOK,
 } from "./client.ts";
 
-/** Whose a live credential or resource is. */
+/** The owner of a live credential or resource. */
 export type Owner = "first" | "second" | "stranger";
 
 export interface Credential {
   readonly name: string;
   /** The `Authorization` header; null for none. */
   readonly header: string | null;
-  /** Null when it is not valid. */
+  /** Null if it is not valid. */
   readonly is: null | { readonly kind: "account" | "key"; readonly owner: Owner };
 }
 
-/** Resources of these, and of nobody any more. */
+/** Owners that a resource may have: live, deleted, or none at all. */
 export const TARGETS = [
   "first",
   "second",
@@ -36,14 +36,14 @@ export const TARGETS = [
 export type Target = (typeof TARGETS)[number];
 export type Resource = "key" | "task" | "question" | "device" | "session" | "channel";
 
-/** The account that a live owner belongs to: first and second are keys of one account. */
+/** The account of a live owner: first and second are keys of one account. */
 const accountOf = (owner: Owner) => (owner === "stranger" ? "stranger" : "account");
 
 /**
- * Whether the credential's holder has the target (docs/interface.md 5.5.1, 4.1.4); `by_account`: a key
- * has what any key of its account has.
+ * Whether the credential's holder has access to the target (§5.5.1, §4.1.4). `by_account`: a key has access to
+ * whatever any key of its account has.
  */
-export function has({ is }: Credential, target: Target, by_account = false): boolean {
+export function hasAccess({ is }: Credential, target: Target, by_account = false): boolean {
   if (!is || !isLive(target)) return false;
   return is.kind === "account" || by_account
     ? accountOf(is.owner) === accountOf(target)
@@ -66,7 +66,7 @@ export async function createHolders(url: string) {
   const key_of_gone = await createAgent(url, gone, "label-of-gone");
 
   let made = 0;
-  /** A new resource that tells in its text whose it is. */
+  /** A new resource whose text says who owns it. */
   const make = async (resource: Resource, send: Send, of: string): Promise<string> => {
     const text = `${resource}-${++made}-of-${of}`;
     if (resource === "task") return (await createTask(send, { title: text, description: text })).id;
@@ -101,7 +101,7 @@ export async function createHolders(url: string) {
     }
     if (target === "never there") return `${PREFIX[resource]}_${"0".repeat(32)}`;
     if (target === "of a deleted account") return dead[resource].account;
-    // They are of no key.
+    // Resources that belong to no key.
     const without_key = ["device", "session", "channel"].includes(resource);
     if ((target === "of a deleted key" && !without_key) || resource === "question") {
       return dead[resource].key;
@@ -115,7 +115,7 @@ export async function createHolders(url: string) {
   const session_of_gone = await addSession(gone.send);
   const channel_of_gone = await createHook(gone.send, "gone");
 
-  /** Made before their owners go. */
+  /** Created before their owners go. */
   const dead: Record<Resource, { key: string; account: string }> = {
     key: { key: gone_key.key.id, account: key_of_gone.key.id },
     task: {
@@ -161,14 +161,14 @@ export async function createHolders(url: string) {
     keys,
     credentials,
 
-    /** An id of that resource; the same one until it is used up. */
+    /** An id of such a resource, the same one until it is used up. */
     async target(resource: Resource, target: Target): Promise<string> {
       const name = `${resource} ${target}`;
       const id = pool.get(name) ?? (await create(resource, target));
       pool.set(name, id);
       return id;
     },
-    /** The last one was deleted or answered: the next call makes another. */
+    /** The last one was deleted or answered, so the next call creates another. */
     usedUp(resource: Resource, target: Target): void {
       pool.delete(`${resource} ${target}`);
     },
@@ -180,13 +180,13 @@ export async function createHolders(url: string) {
     },
 
     /**
-     * Ids, labels, titles and prompts of the owners that the credential may not see; `by_account`:
-     * where a key sees the other keys of its account, and what the account deleted.
+     * Ids, labels, titles and prompts of the owners that the credential may not see. `by_account`: the
+     * operation lets a key see the other keys of its account, and what the account deleted.
      */
     async secretsFrom(credential: Credential, by_account = false): Promise<string[]> {
       const hidden = TARGETS.filter(
         (target) =>
-          !has(credential, target, by_account) &&
+          !hasAccess(credential, target, by_account) &&
           target !== "never there" &&
           !(by_account && target === "deleted"),
       );

@@ -1,4 +1,4 @@
-/** A TCP proxy whose connections a test cuts, as a network that fails does. */
+/** A TCP proxy whose connections a test cuts, like a failing network. */
 
 import { afterAll } from "bun:test";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
@@ -37,7 +37,7 @@ export async function startCutProxy(url: string) {
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** Ends every connection that is open now. */
+    /** Ends every open connection. */
     cut,
 
     /** Ends every connection, and each new one at once, until {@link up}. */

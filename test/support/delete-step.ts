@@ -1,4 +1,4 @@
-/** Does one step of the deletions, and is killed while the next one is under way. */
+/** Runs one step of the deletions, and is killed during the next one. */
 
 import { argv, kill, pid } from "node:process";
 import { createSweeper } from "../../db/deletions.ts";
@@ -11,6 +11,6 @@ const step = createSweeper(store, systemClock);
 const more = await step(Number(limit));
 if (!more) process.exit(0);
 void step(Number(limit));
-// Before or after its commit, as the caller chose and as it happens.
+// Before or after its commit, depending on the caller and on chance.
 if (strike === "later") await new Promise((turn) => setImmediate(turn));
 kill(pid, "SIGKILL");

@@ -2,10 +2,10 @@
 
 const root = new URL("../../", import.meta.url);
 
-/** The text of a document, by its path in the project. */
+/** A document's text, by its path in the project. */
 export const readText = (path: string): Promise<string> => Bun.file(new URL(path, root)).text();
 
-/** The part of a document under this heading, up to the next one of the same or a higher level. */
+/** The part of a document under this heading, up to the next heading of the same or a higher level. */
 export function sectionOf(text: string, title: string): string {
   const lines = text.split("\n");
   const from = lines.findIndex((line) => /^#+ /.test(line) && line.replace(/^#+ /, "") === title);
@@ -19,7 +19,7 @@ export function sectionOf(text: string, title: string): string {
   return lines.slice(from + 1, end < 0 ? undefined : end).join("\n");
 }
 
-/** The blocks of code in this language, in order. */
+/** The code blocks in this language, in order. */
 export function codeIn(text: string, language: string): string[] {
   const blocks = text.matchAll(/^ *```(\w+)\n(.*?)^ *```/gms);
   return [...blocks].filter(([, name]) => name === language).map(([, , code]) => code!);
@@ -28,7 +28,7 @@ export function codeIn(text: string, language: string): string[] {
 /** The address that the documents name. */
 export const ADDRESS = "http://127.0.0.1:3000";
 
-/** Runs shell commands as a document shows them, against this server; `output` is what they have printed so far. */
+/** Runs shell commands as a document shows them against this server; `output` is their output so far. */
 export function runShell(commands: string, url: string) {
   const script = commands.replaceAll(ADDRESS, url);
   const shell = Bun.spawn(["bash", "-c", `set -e\n${script}`], {
@@ -43,7 +43,7 @@ export function runShell(commands: string, url: string) {
   })();
   return {
     output: (): string => text,
-    /** Its exit code, once all it printed has been read. */
+    /** Its exit code, once all output has been read. */
     ended: printed.then(() => shell.exited),
     [Symbol.dispose]: (): void => shell.kill(),
   };

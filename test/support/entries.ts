@@ -10,13 +10,13 @@ export interface Entry {
   readonly [field: string]: unknown;
 }
 
-/** The entries of a key, oldest first, once the last one is of this last request. */
+/** Sends one more request and returns the key's entries, oldest first, once that request has its entry. */
 export async function entriesOf(
   clock: TestClock,
   person: { send: Send },
   agent: { send: Send; key: { id: string } },
 ) {
-  // Written after all others, so that what is not there by now never comes.
+  // Written after all others, so an entry missing by then never comes.
   await clock.advance(0.001);
   const last = await agent.send("GET /v1/tasks/last-one");
   if (last.status !== 404) throw new Error(`the last request gave ${last.status}`);
@@ -35,5 +35,5 @@ export async function entriesOf(
   return items.slice(1).reverse();
 }
 
-export const told = (entries: readonly Entry[]) =>
+export const actionsOf = (entries: readonly Entry[]) =>
   entries.map(({ action, code }) => [action, code]);

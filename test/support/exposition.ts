@@ -1,7 +1,7 @@
-/** A strict reader of Prometheus' text format 0.0.4. */
+/** A strict reader for Prometheus' text format 0.0.4. */
 
 interface TimeSeries {
-  /** With `_bucket`, `_sum` or `_count` where it is of a histogram. */
+  /** With `_bucket`, `_sum` or `_count` if it belongs to a histogram. */
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
@@ -19,7 +19,7 @@ const NAME = /^[a-z_][a-z0-9_]*$/;
 const LINE = /^([a-z_][a-z0-9_]*)(?:\{(.+)\})? (\S+)$/;
 const LABEL = /^([a-z_][a-z0-9_]*)="((?:[^"\\\n]|\\[\\"n])*)"(?:,|$)/;
 
-/** Throws at whatever the format, or its custom for names, does not allow. */
+/** Throws for anything that the format, or its naming convention, does not allow. */
 export function readExposition(text: string): Exposition {
   const families = new Map<string, Family>();
   const seen = new Set<string>();
@@ -52,7 +52,7 @@ export function readExposition(text: string): Exposition {
   return families;
 }
 
-/** The value of one series; undefined when it is not there. */
+/** The value of one series; undefined if there is none. */
 export function sampleOf(all: Exposition, name: string, labels: Record<string, string> = {}) {
   const family = all.get(name) ?? all.get(name.replace(/_(bucket|sum|count)$/, ""));
   return family?.series.find(
@@ -73,7 +73,7 @@ function readLine(line: string): TimeSeries {
   return { name, labels, value: Number(number.replace("Inf", "Infinity")) };
 }
 
-/** Buckets stand together, grow, and end with all of them. */
+/** A histogram's buckets are adjacent, grow, and end with the one that counts everything. */
 function checkHistogram(name: string, all: readonly TimeSeries[]): void {
   const groups = Map.groupBy(all, ({ labels: { le: _, ...labels } }) => JSON.stringify(labels));
   for (const [labels, series] of groups) {

@@ -1,20 +1,20 @@
-/** What each body field and query parameter takes and refuses, as JSON or query text. */
+/** Accepted and refused values of each body field and query parameter, as JSON or query text. */
 
 import { MARK } from "./wire.ts";
 
 interface Row {
   readonly bad: readonly string[];
-  /** The first one is what a valid body is made with. */
+  /** Valid bodies are built with the first one. */
   readonly good: readonly string[];
-  /** Fields that must stand beside this one. */
+  /** Fields that must be present beside this one. */
   readonly beside?: Readonly<Record<string, unknown>>;
-  /** Fields that must not. */
+  /** Fields that must be absent. */
   readonly without?: readonly string[];
 }
 
 const json = (...values: unknown[]) => values.map((value) => JSON.stringify(value));
 
-/** No text at all, and never a sign that something was coerced. */
+/** Values that are not text, and must never be coerced to it. */
 const NO_TEXT = json(0, 1.5, true, false, [], [MARK], {}, { a: MARK });
 /** NUL, and halves of a surrogate pair: alone, in the wrong order, at an end. */
 const NOT_STORABLE = [
@@ -79,11 +79,11 @@ const NO_HEX = [
   ...NOT_STORABLE,
   ...json("", "a", "abc", "0g", " ab", "0xab", "ab ", MARK, "a".repeat(514), "٠٠"),
 ];
-// Upper case is stored lowercase, which is another test's business.
+// Upper case is stored lowercase, which another test checks.
 const HEX = json("00", "ab09ff", "a".repeat(512));
 const HEX_OR_NULL: Row = { bad: NO_HEX, good: [...HEX, "null"] };
 
-/** By field name, or by procedure and name where two fields share it; from docs/interface.md 5, 10.1. */
+/** By field name, or by procedure and name where two fields share it; from §5 and §10.1. */
 export const FIELDS: Readonly<Record<string, Row>> = {
   title: text(200),
   description: text(10_000, { blank: true }),
@@ -99,13 +99,13 @@ export const FIELDS: Readonly<Record<string, Row>> = {
     "a\u2028b",
   ),
   label: text(80),
-  // What names no code is `404`, which the test of pairing is about.
+  // A value that names no code is `404`, which the pairing test checks.
   code: { ...text(64), good: [] },
-  // The same of a client's request and of what waits for its approval.
+  // The same for a client's request and for a request that waits for its approval.
   request: { ...text(8_000), good: [] },
   secret: { ...text(64), good: [] },
   prompt: text(2_000),
-  // `choice` asks for options beside it.
+  // `choice` requires options beside it.
   kind: { ...oneOf("confirm", "text"), bad: [...oneOf("confirm").bad, ...json("choices")] },
   options: {
     bad: [
@@ -224,11 +224,11 @@ export const FIELDS: Readonly<Record<string, Row>> = {
       { endpoint: MARK, keys: { p256dh: "", auth: "" }, extra: MARK },
       { endpoint: `${MARK}\0`, keys: { p256dh: "", auth: "" } },
     ),
-    // It is off there.
+    // The feature is off there.
     good: [],
   },
   channel_id: { bad: [...NO_TEXT, ...NOT_STORABLE, "null"], good: [] },
-  // Ids of resources: what is not there is another test's business.
+  // Resource ids: another test checks ids that do not exist.
   task_id: { bad: [...NO_TEXT, ...NOT_STORABLE], good: ["null"] },
   key_id: { bad: [...NO_TEXT, ...NOT_STORABLE, "null"], good: [] },
   text: text(4_000),
@@ -245,7 +245,7 @@ export const FIELDS: Readonly<Record<string, Row>> = {
     // It would end the token that the other tests use.
     good: [],
   },
-  // Ignored while the server asks for none, but still a string.
+  // Ignored while the server requires none, but still a string.
   start_code: { bad: [...NO_TEXT, "null"], good: json("x", "") },
   attestation: { bad: [...NO_TEXT, "null"], good: json("x", "") },
 };
@@ -254,7 +254,7 @@ function withBad(row: Row, ...more: string[]): Row {
   return { ...row, bad: [...row.bad, ...json(...more)] };
 }
 
-/** Query texts, before they are percent-encoded. */
+/** Query texts, before percent-encoding. */
 function integerText(min: number, max: number): Row {
   return {
     bad: [
@@ -289,10 +289,10 @@ const FLAG: Row = {
   good: ["true", "false"],
 };
 
-/** Parameters that take several values, and so may be repeated. */
+/** Parameters that accept several values, and so may be repeated. */
 export const LISTS: readonly string[] = ["status", "priority"];
 
-/** By procedure and parameter, from docs/interface.md 5. */
+/** By procedure and parameter, from §5. */
 export const PARAMETERS: Readonly<Record<string, Row>> = {
   "tasks.list status": listText("todo", "in_progress", "done", "cancelled"),
   "tasks.list priority": listText("low", "medium", "high", "urgent"),
@@ -301,7 +301,7 @@ export const PARAMETERS: Readonly<Record<string, Row>> = {
   "questions.list cursor": CURSOR,
   "keys.activity limit": integerText(1, 100),
   "keys.activity cursor": CURSOR,
-  // What names nothing of the caller's is `404`, which the credentials test is about.
+  // A value that names nothing of the caller's is `404`, which the credentials test checks.
   "tasks.list key_id": { bad: ["\0", `${MARK}\0`], good: [] },
   "questions.list status": listText("pending", "answered", "expired", "cancelled"),
   "questions.list limit": integerText(1, 100),

@@ -1,8 +1,8 @@
-/** A reverse proxy in front of one Relay or several, which a test lets fail as such programs do. */
+/** A reverse proxy before one or several Relays, which a test makes fail the way such programs do. */
 
 import { afterAll } from "bun:test";
 
-/** Changes the headers of a request, or answers it; undefined: it is forwarded as it is. */
+/** Changes a request's headers, or responds to it; undefined: the request is forwarded as it is. */
 type Rule = (request: Request, headers: Headers) => Response | undefined;
 
 /**

@@ -1,4 +1,4 @@
-/** An agent that handles its inbox as the documentation shows; run as a process, to be killed. */
+/** An agent that handles its inbox as the documentation shows, in a process that can be killed. */
 
 import { argv } from "node:process";
 
@@ -12,7 +12,7 @@ for (;;) {
   if (!response.ok) throw new Error(`the inbox answered ${response.status}`);
   const { items } = (await response.json()) as { items: { id: string; text: string }[] };
   for (const { id, text } of items) {
-    // Handling an item is printing it; the item is acknowledged after that.
+    // Handling an item means printing it; the item is acknowledged afterwards.
     process.stdout.write(`${text}\n`);
     handled = id;
   }

@@ -1,4 +1,4 @@
-/** MCP messages as plain HTTP, in both eras, for tests that look at every byte of an answer. */
+/** MCP messages as plain HTTP, in both eras, for tests that examine every byte of a response. */
 
 import type { App } from "../../src/app.ts";
 import type { ActivityEntry } from "../../src/model/request-log.ts";
@@ -9,9 +9,9 @@ import { until } from "./until.ts";
 export interface McpAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** The JSON-RPC response; null when there is none. */
+  /** The JSON-RPC response; null if there is none. */
   readonly body: any;
-  /** Notifications that came before it. */
+  /** Notifications that arrived before it. */
   readonly notes: any[];
   readonly text: string;
 }
@@ -20,7 +20,7 @@ interface McpOptions {
   readonly headers?: Record<string, string>;
   readonly signal?: AbortSignal;
   readonly id?: string | number;
-  /** Of the address, with its question mark. */
+  /** The address's query, with its question mark. */
   readonly query?: string;
 }
 
@@ -110,7 +110,7 @@ export const newEra =
     );
   };
 
-/** Begins a session; its id, and a caller that sends it. */
+/** Begins a session; returns its id, and a caller that sends the id. */
 export async function openSession(url: string, credential: string, client: object = CLIENT) {
   const send = oldEra(url, credential);
   const answer = await send("initialize", {
@@ -124,7 +124,7 @@ export async function openSession(url: string, credential: string, client: objec
   return { id, answer, rpc };
 }
 
-/** Calls a tool; gives its result. */
+/** Calls a tool and returns its result. */
 export async function callTool(rpc: Rpc, name: string, args: object = {}, more: object = {}) {
   const { body } = await rpc("tools/call", { name, arguments: args, ...more });
   if (!body.result) throw new Error(`no result: ${JSON.stringify(body)}`);
@@ -132,10 +132,10 @@ export async function callTool(rpc: Rpc, name: string, args: object = {}, more: 
 }
 
 /**
- * Moves time until the one request that waits has ended. An ask-and-wait has its place before it
- * has its timer, so one step may come too early.
+ * Moves time until the only waiting request has ended. An ask-and-wait takes its place before it
+ * sets its timer, so one step may come too early.
  */
-export async function outwait(
+export async function advanceUntilEnded(
   { waits }: Pick<App, "waits">,
   clock: TestClock,
   seconds: number,
@@ -148,10 +148,10 @@ export async function outwait(
 }
 
 /**
- * Gives the entries of a key's request log since the last call, oldest first. It sends a request of
- * its own after them: what is not there by then never comes.
+ * Returns a function that reads the entries of a key's request log since its last call, oldest first. It sends
+ * its own request after them, so an entry missing by then never comes.
  */
-export function activityReader(clock: TestClock, { person, agent }: Pair) {
+export function requestLogReader(clock: TestClock, { person, agent }: Pair) {
   let seen = 0;
   return async (): Promise<ActivityEntry[]> => {
     await clock.advance(0.001);

@@ -11,12 +11,12 @@ interface ResourceRecord {
   readonly type: keyof typeof TYPES;
   /** An address, or the name that a CNAME leads to. */
   readonly value: string;
-  /** Whose record it is: the name that was asked for, when it is left out. */
+  /** The name that the record belongs to; the requested name when absent. */
   readonly of?: string;
 }
 
 /**
- * The records of a name; `missing`: there is no such name; `broken`: a fault of the server; `silent`:
+ * The records of a name; `missing`: the name does not exist; `broken`: the server fails; `silent`:
  * no answer; `truncated`: over UDP, "ask again over TCP".
  */
 export type Zone = (
@@ -65,7 +65,7 @@ export async function startNameServer(zone: Zone) {
       }
     });
   });
-  // The system chooses a port that is free for TCP; for UDP it nearly always is too.
+  // The system chooses a port that is free for TCP, and it nearly always is for UDP too.
   await new Promise<void>((ready) => tcp.listen(0, "127.0.0.1", ready));
   const { port } = tcp.address() as net.AddressInfo;
   const udp = dgram.createSocket("udp4");
@@ -85,7 +85,7 @@ export async function startNameServer(zone: Zone) {
     address: `127.0.0.1:${port}`,
     /** Queries since the last call, such as `udp A relay.example`. */
     take: () => asked.splice(0),
-    /** Names that were asked for so far. */
+    /** Names that were looked up so far. */
     names: () => new Set(asked.map((line) => line.split(" ")[2])),
   };
 }
@@ -100,7 +100,7 @@ function wire({ type, value, of = "" }: ResourceRecord): Buffer {
   const head = Buffer.alloc(10);
   head.writeUInt16BE(TYPES[type], 0);
   head.writeUInt16BE(1, 2);
-  // Not to be remembered.
+  // A time to live of zero: not to be cached.
   head.writeUInt32BE(0, 4);
   head.writeUInt16BE(data.length, 8);
   return Buffer.concat([wireName(of), head, data]);
@@ -112,7 +112,7 @@ const wireName = (name: string): Buffer =>
     Buffer.from([0]),
   ]);
 
-/** Of an IPv6 address with one `::` at the most. */
+/** The bytes of an IPv6 address that has at most one `::`. */
 function wireAddress(address: string): Buffer {
   const [before = "", after = ""] = address.split("::");
   const groups = (text: string) => text.split(":").filter((group) => group !== "");

@@ -1,4 +1,4 @@
-/** A service on a test clock, and people with an agent and an ntfy topic each, for tests of ntfy. */
+/** A service on a test clock, and people with an agent and an ntfy topic each. */
 
 import { expect } from "bun:test";
 import { openStore } from "../../db/store/open.ts";
@@ -41,7 +41,7 @@ export async function startNtfyWorld() {
       return { person, agent, topic, id, made, read };
     },
 
-    /** Moves time in steps, each until nothing is under way. */
+    /** Moves time in steps, each until nothing is being sent. */
     async advance(seconds: number, step = 1) {
       for (let left = seconds; left > 0; left -= step) {
         await app.sender.settled();

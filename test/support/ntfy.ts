@@ -1,6 +1,6 @@
 /**
- * A stand-in for an ntfy server on every address of 127.0.0.0/8: it takes JSON publishes, checks the
- * limits that ntfy documents, and answers as a server of the given version does.
+ * A stand-in for an ntfy server on every address of 127.0.0.0/8: it accepts JSON publishes, checks the
+ * limits that ntfy documents, and responds like a server of the given version.
  */
 
 import { afterAll } from "bun:test";
@@ -18,7 +18,7 @@ export interface Published {
 }
 
 /**
- * `drop`: the connection closes without an answer; `hang`: there is none; `hang some`: there is none
+ * `drop`: the connection closes without a response; `hang`: no response; `hang some`: no response
  * for topics whose name begins with `hang`. A number: that status.
  */
 export type NtfyBehaviour =
@@ -31,7 +31,7 @@ export type NtfyBehaviour =
   | Refusal
   | SomethingElse;
 
-/** Something that stands in front of the server. */
+/** Something in front of the server, such as a login page. */
 interface SomethingElse {
   readonly status: number;
   readonly body: string;
@@ -44,9 +44,9 @@ interface Refusal {
 }
 
 interface NtfyOptions {
-  /** False: from before 2.16, which knows no `sequence_id`. */
+  /** False: a version before 2.16, which has no `sequence_id`. */
   readonly replaces?: boolean;
-  /** Topics that need this token. */
+  /** Topics that require this token. */
   readonly token?: string;
 }
 

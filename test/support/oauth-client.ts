@@ -1,4 +1,4 @@
-/** MCP clients that sign in by OAuth with the code of the official SDKs. */
+/** MCP clients that sign in by OAuth with the official SDKs' code. */
 
 import { afterAll } from "bun:test";
 import {
@@ -9,7 +9,7 @@ import {
 import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.js";
 import { REDIRECT } from "./oauth.ts";
 
-/** What a program keeps, in memory; where it sends the person is kept too. For both lines of the SDK. */
+/** What a program stores, kept in memory, with the address where it sends the person. For both SDK lines. */
 export class MemoryProvider implements OAuthClientProvider {
   readonly kept: Record<string, any> = {};
   readonly redirectUrl: string;
@@ -40,7 +40,7 @@ export class MemoryProvider implements OAuthClientProvider {
     this.kept.verifier = verifier;
   }
   codeVerifier = () => this.kept.verifier;
-  // Of the new line: what it has found out of the server.
+  // In the new line: what it has discovered about the server.
   discoveryState = () => this.kept.discovery;
   saveDiscoveryState(discovery: unknown) {
     this.kept.discovery = discovery;
@@ -51,11 +51,11 @@ interface SignIn {
   /** Address of the endpoint, `…/mcp`. */
   readonly url: string;
   readonly name: string;
-  /** Opens an address in the person's browser, where they approve. */
+  /** Opens an address in the person's browser, where the person approves. */
   readonly open: (address: URL) => Promise<void>;
 }
 
-/** Connects as a coding agent does: it opens a browser, and takes the answer at a loopback address. */
+/** Connects like a coding agent: opens a browser, and receives the response at a loopback address. */
 export async function connectInBrowser({ url, name, open }: SignIn): Promise<Client> {
   const answered = Promise.withResolvers<URLSearchParams>();
   const listener = Bun.serve({

@@ -1,4 +1,4 @@
-/** A client of OAuth as its RFCs have it, one request at a time, for tests that change one of them. */
+/** An OAuth client as the RFCs describe it, one request at a time, for tests that change one of them. */
 
 import { createHash, randomBytes } from "node:crypto";
 import { type Answer, client, type Person } from "./client.ts";
@@ -36,7 +36,7 @@ export async function postForm(
   };
 }
 
-/** Registers a client; gives its id. */
+/** Registers a client and returns its id. */
 export async function register(url: string, body: object = {}): Promise<string> {
   const answer = await client(url)("POST /oauth/register", {
     client_name: "Test client",
@@ -47,11 +47,11 @@ export async function register(url: string, body: object = {}): Promise<string> 
   return answer.body.client_id;
 }
 
-/** Sends an authorization request; its answer is not followed. */
+/** Sends an authorization request, and does not follow the response. */
 export const authorize = (url: string, fields: Record<string, string>): Promise<Response> =>
   fetch(`${url}/oauth/authorize?${new URLSearchParams(fields)}`, { redirect: "manual" });
 
-/** The signed request in the address of the page. */
+/** The signed request in the page's address. */
 export function sealedOf(response: Response): string {
   const location = response.headers.get("location") ?? "";
   const [, sealed] = /\/#\/authorize\/([\w.-]+)$/.exec(location) ?? [];
@@ -59,18 +59,18 @@ export function sealedOf(response: Response): string {
   return sealed;
 }
 
-/** The parameters of an answer to a client. */
+/** The parameters of a response to a client. */
 export const answerOf = (redirect_to: string): Record<string, string> =>
   Object.fromEntries(new URL(redirect_to).searchParams);
 
 interface FlowOptions {
   readonly client_id?: string;
-  /** Key to give access to; a new one when absent. */
+  /** The key to give access to; a new one when absent. */
   readonly key_id?: string;
   readonly resource?: string;
 }
 
-/** A valid authorization request of a client, signed for the page. */
+/** A client's valid authorization request, signed for the page. */
 export async function startRequest(url: string, options: FlowOptions = {}) {
   const client_id = options.client_id ?? (await register(url));
   const { verifier, challenge } = createVerifier();
@@ -87,7 +87,7 @@ export async function startRequest(url: string, options: FlowOptions = {}) {
   return { client_id, verifier, request: sealedOf(asked) };
 }
 
-/** A whole authorization up to the code, and what is needed to use it. */
+/** A complete authorization up to the code, with what is needed to redeem it. */
 export async function obtainCode(
   url: string,
   person: Pick<Person, "send">,

@@ -1,5 +1,5 @@
 /**
- * The oldest browser that the pages support, by MDN's compatibility data: Safari 16.4, the first that shows Web
+ * The oldest browser that the pages support, by MDN's compatibility data: Safari 16.4, the first to show Web
  * Push on an iPhone (docs/notifications.md).
  */
 
@@ -12,11 +12,11 @@ import { type Identifier as Name, type Node, parse } from "acorn";
 import { ancestor, type SimpleVisitors, simple } from "acorn-walk";
 import { parse as parseStyles, walk } from "css-tree";
 
-/** Version of the oldest browser, as major and minor. */
+/** The oldest browser's version, as major and minor. */
 const OLDEST = [16, 4] as const;
 const BROWSERS = ["safari", "safari_ios"] as const;
 
-/** Last version of ECMAScript whose whole syntax the oldest browser knows. */
+/** The last version of ECMAScript whose complete syntax the oldest browser knows. */
 const SYNTAX = 2022;
 
 const isWithin = (version: string): boolean => {
@@ -39,7 +39,7 @@ function isNewer(compat: CompatStatement | undefined): boolean {
   });
 }
 
-/** A built-in object, and what of it the oldest browser lacks: the whole, or members of it or its instances. */
+/** A built-in object, and what the oldest browser lacks: the whole, or members of it or its instances. */
 export interface Missing {
   readonly object: string;
   readonly whole: boolean;
@@ -52,14 +52,14 @@ const membersOf = ({ __compat, ...members }: Identifier) =>
 
 function missingOf(object: string, described: Identifier, has_marks: boolean): Missing | null {
   const members = membersOf(described)
-    // A constructor has the name of its object; events and options are no members.
+    // A constructor has the name of its object; events and options are not members.
     .filter(
       ([name, one]) => /^\w+(?<!_event)$/.test(name) && name !== object && isNewer(one.__compat),
     )
     .map(([name]) => name);
   const whole = isNewer(described.__compat);
   if (!whole && members.length === 0) return null;
-  // The data marks members of an interface itself by a suffix, and does not tell those of the language apart.
+  // The data marks an interface's static members by a suffix, and does not distinguish those of the language.
   const own = has_marks ? members.filter((name) => /_static$/.test(name)) : members;
   const instance = has_marks ? members.filter((name) => !/_static$/.test(name)) : members;
   return { object, whole, own: own.map((name) => name.replace(/_static$/, "")), instance };
@@ -67,7 +67,7 @@ function missingOf(object: string, described: Identifier, has_marks: boolean): M
 
 const { builtins } = data.javascript;
 
-/** All that the oldest browser lacks of the language and of the interfaces of a page. */
+/** Everything that the oldest browser lacks in the language and in a page's interfaces. */
 export const MISSING: readonly Missing[] = [
   ...membersOf(builtins!).map(([name, one]) => missingOf(name, one, false)),
   ...membersOf(builtins!.Intl!).map(([name, one]) => missingOf(`Intl.${name}`, one, false)),
@@ -75,8 +75,8 @@ export const MISSING: readonly Missing[] = [
 ].filter((one) => one !== null);
 
 /**
- * Deletes all that is missing from the global scope that it runs in, which is that of a page or a worker. Uses
- * nothing from outside, as it is sent to the browser as text.
+ * Deletes everything missing from the global scope in which it runs, a page's or a worker's. Uses nothing
+ * from outside, since it is sent to the browser as text.
  */
 export function removeMissing(missing: readonly Missing[]): void {
   const scope = globalThis as any;
@@ -87,18 +87,18 @@ export function removeMissing(missing: readonly Missing[]): void {
     const it = around?.[name];
     for (const member of it ? own : []) delete it[member];
     for (const member of it?.prototype ? instance : []) delete it.prototype[member];
-    // What a window has is its own, not of its prototype.
+    // A window's members are its own, not its prototype's.
     for (const member of name === "Window" ? instance : []) delete scope[member];
     if (whole && it) delete around[name];
   }
 }
 
-/** By the name of the object. */
+/** By the object's name. */
 const BY_NAME = new Map(MISSING.map((one) => [one.object, one]));
 
 /**
- * What a script uses that the oldest browser lacks: syntax, and built-ins by name, such as `URL.parse`. What it
- * asks for first, as by `typeof`, is left out.
+ * What a script uses and the oldest browser lacks: syntax, and built-ins by name, such as `URL.parse`. A
+ * built-in that the script tests for first, for example by `typeof`, is left out.
  */
 export function newerIn(script: string): string[] {
   let tree: ReturnType<typeof parse>;
@@ -135,7 +135,7 @@ export function newerIn(script: string): string[] {
   return [...used.difference(tested)].sort();
 }
 
-/** Whether an expression is only asked for: in `typeof x`, `x?.()` or `x ?? y`. */
+/** Whether an expression only tests for existence: in `typeof x`, `x?.()` or `x ?? y`. */
 function isTest(ancestors: readonly Node[]): boolean {
   const around = ancestors.at(-2) as Node & { operator?: string; optional?: boolean };
   return (
@@ -146,7 +146,7 @@ function isTest(ancestors: readonly Node[]): boolean {
 }
 
 /**
- * What a style sheet uses that the oldest browser lacks: properties, their keywords, functions, rules, selectors, and
+ * What a style sheet uses and the oldest browser lacks: properties, their keywords, functions, rules, selectors, and
  * nested rules. Names with a vendor's prefix are for other browsers.
  */
 export function newerStylesIn(sheet: string): string[] {

@@ -1,4 +1,4 @@
-/** What the OpenAPI document must say of each route: from the table of docs/interface.md 5.1.1, and its fields from the router. */
+/** What the OpenAPI document must say about each route: from the table of §5.1.1, and its fields from the router. */
 
 import { procedures } from "../../routers/index.ts";
 import { ERRORS, type ErrorCode } from "../../src/errors.ts";
@@ -7,13 +7,13 @@ import { nameOf, ROUTES } from "./routes.ts";
 
 interface Operation {
   readonly success: 200 | 201 | 204;
-  /** Status where what is asked for was there already. */
+  /** Status if the resource existed already. */
   readonly existing?: 200;
   readonly access: "none" | "account" | "key" | "any";
-  /** Whether a body must be there; absent when the route takes none. */
+  /** Whether a body is required; absent if the route takes none. */
   readonly body?: "required" | "optional";
   readonly query: readonly string[];
-  /** True: takes an `Idempotency-Key` (§8). */
+  /** True: accepts an `Idempotency-Key` (§8). */
   readonly accepts_idempotency_key: boolean;
   /** Statuses beyond those of every route. */
   readonly errors: readonly number[];
@@ -23,7 +23,7 @@ const ACCESS = { none: "none", account: "account", key: "key", "account or key":
 
 const routes = new Map(ROUTES.map((route) => [nameOf(route), route]));
 
-/** Of every route of `/v1` but that of the document itself. */
+/** Every route of `/v1` except that of the document itself. */
 export const OPERATIONS: Readonly<Record<string, Operation>> = Object.fromEntries(
   rowsWith(await readDocument(), "Method")
     .filter(({ clause, row }) => clause === "5.1.1" && /^.v1.(?!openapi)/.test(row.Path!))

@@ -1,4 +1,4 @@
-/** Outgoing requests of a test: the guard for one account, and what channels connect with. */
+/** Outgoing requests for tests: the guard for one account, and what channels connect with. */
 
 import { systemClock } from "../../src/clock.ts";
 import { createHostSlots } from "../../src/notify/host-slots.ts";
@@ -21,7 +21,7 @@ export function createOwnedOutbound(options: OutboundOptions) {
   };
 }
 
-/** What a channel connects with; `options` are those of the guard. */
+/** What a channel connects with; `options` are the guard's. */
 export const createNetwork = (options: Partial<OutboundOptions> = {}) => ({
   outbound: createOutbound({ private_networks: [], timers: systemClock, ...options }),
   direct: createDirectFetch({

@@ -1,10 +1,10 @@
-/** An HTTP proxy before a libSQL server that shows, and may change, what a store asks of it. */
+/** An HTTP proxy before a libSQL server that shows, and may change, a store's requests to it. */
 
 import { afterAll } from "bun:test";
 
 interface PipelineRequest {
   readonly baton: string | null;
-  /** Statements in its batch, those around a transaction included. */
+  /** Number of statements in its batch, those around a transaction included. */
   readonly steps: number;
   /** Texts of the statements, in order. */
   readonly texts: readonly string[];
@@ -12,12 +12,12 @@ interface PipelineRequest {
 }
 
 interface Answering {
-  /** Sends the request on, with another baton if given. */
+  /** Forwards the request, with another baton if given. */
   forward(baton?: string): Promise<Response>;
   readonly request: PipelineRequest;
 }
 
-/** Forwards to `target`; each request of a pipeline is told of in `requests`. */
+/** Forwards to `target`; each request of a pipeline is added to `requests`. */
 export function startPipelineProxy(target: string) {
   const requests: PipelineRequest[] = [];
   let under_way = 0;
@@ -61,7 +61,7 @@ export function startPipelineProxy(target: string) {
   return {
     url: server.url.origin,
     requests,
-    /** Requests under way at once so far, at most. */
+    /** The most requests that were open at once. */
     mostUnderWay: () => most_under_way,
     /** Requests whose client no longer waits. */
     givenUp: () => given_up,

@@ -1,4 +1,4 @@
-/** Relay as a process of its own, as people run it. */
+/** Relay as a separate process, as people run it. */
 
 import { afterAll } from "bun:test";
 import { fileURLToPath } from "node:url";
@@ -7,7 +7,7 @@ import { until } from "./until.ts";
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
 const { PATH = "", BUN_RUNTIME_TRANSPILER_CACHE_PATH: cache } = process.env;
-/** In a run of the suite the executable that it made, which starts in half of the CPU time of the sources. */
+/** In a run of the suite, the executable that it built, which starts in half of the sources' CPU time. */
 const { RELAY_TEST_EXECUTABLE: executable } = process.env;
 const COMMAND = executable ? [executable, "serve"] : [process.execPath, MAIN];
 /** What every process gets; the runner's cache of compiled sources saves a sixth of each start. */
@@ -64,7 +64,7 @@ export interface TerminalProcess {
   readonly exited: Promise<number>;
 }
 
-/** Starts it on a free port at a terminal of 80 columns, and waits until `check` gives a truthy value. */
+/** Starts it on a free port at a terminal of 80 columns, and waits until `check` returns a truthy value. */
 export async function startAtTerminal(
   env: Record<string, string>,
   check: (shown: string) => unknown,
@@ -92,7 +92,7 @@ export async function startAtTerminal(
   };
 }
 
-/** Starts it where it cannot start; gives its exit code and what it said. */
+/** Starts it where it cannot start; returns its exit code and output. */
 export async function failToStart(env: Record<string, string>, wrap: readonly string[] = []) {
   const child = Bun.spawn([...wrap, ...COMMAND], {
     env: { ...START_ENV, PORT: "0", ...env },

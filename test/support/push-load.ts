@@ -11,7 +11,7 @@ import type { PushService } from "./push-service.ts";
 
 const BROWSERS = 100;
 
-/** Sends `messages` questions, as many at once as the channel does; gives their verdicts by count. */
+/** Sends `messages` questions, as many at once as the channel does, and counts them by verdict. */
 export async function sendMany(service: PushService, messages: number) {
   const config = readConfig(service.env);
   const network = createNetwork();

@@ -1,6 +1,6 @@
 /**
- * A stand-in for the push service of browsers: it takes messages for subscriptions as RFC 8030 says,
- * checks who sends by RFC 8292 and decrypts by RFC 8291 with the subscription's own keys, both without
+ * A stand-in for the push service of browsers: it accepts messages for subscriptions as RFC 8030 says,
+ * checks the sender by RFC 8292 and decrypts by RFC 8291 with the subscription's own keys, both without
  * the library that the service uses. Browsers are connected, or their messages wait by topic.
  */
 
@@ -18,7 +18,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { PushMessage } from "../../src/model/push-message.ts";
 
-/** As `PushSubscription.toJSON()` gives it. */
+/** In the form of `PushSubscription.toJSON()`. */
 export interface TestSubscription {
   readonly endpoint: string;
   readonly expirationTime: null;
@@ -31,13 +31,13 @@ export interface Pushed {
   readonly ttl: number;
   readonly urgency: string;
   readonly topic: string;
-  /** The `Authorization`, as it was sent. */
+  /** The `Authorization` header, as sent. */
   readonly authorization: string;
   /** Bytes of the encrypted message. */
   readonly bytes: number;
 }
 
-/** `drop`: the connection closes without an answer; `hang`: there is none. */
+/** `drop`: the connection closes without a response; `hang`: there is none. */
 export type PushTreatment =
   | { readonly status: number; readonly retry_after?: string; readonly body?: string }
   | { readonly over: number }
@@ -48,19 +48,19 @@ export type PushTreatment =
 interface Browser {
   readonly keys: ECDH;
   readonly auth: Buffer;
-  /** What it subscribed with; null: any key may send. */
+  /** The key that it subscribed with; null: any key may send. */
   readonly client_key: string | null;
   connected: boolean;
-  /** By topic, what waits for it. */
+  /** The waiting messages, by topic. */
   readonly waiting: Map<string, { readonly pushed: Pushed; readonly until: number }>;
 }
 
 export type PushService = Awaited<ReturnType<typeof startPushService>>;
 
 interface Options {
-  /** Epoch seconds of messages that wait. */
+  /** The time in epoch seconds, by which waiting messages expire. */
   readonly now?: () => number;
-  /** Milliseconds until it answers. */
+  /** Milliseconds until it responds. */
   readonly delay?: number;
 }
 
@@ -93,7 +93,7 @@ export async function startPushService({ now = () => Date.now() / 1000, delay = 
     const { authorization = "" } = headers;
     const pushed = { endpoint, message, ttl, urgency, topic, authorization, bytes: body.length };
     accepted.push(pushed);
-    // It replaces what waits under the same topic, whether or not it waits itself.
+    // Replaces the message waiting under the same topic, whether or not it waits itself.
     browser.waiting.delete(topic);
     if (browser.connected) delivered.push(pushed);
     else if (ttl > 0) browser.waiting.set(topic, { pushed, until: now() + ttl });
@@ -135,22 +135,22 @@ export async function startPushService({ now = () => Date.now() / 1000, delay = 
 
   return {
     origin,
-    /** What Relay needs to send to it. */
+    /** What Relay needs to send to the browser. */
     env: { VAPID_SUBJECT: "mailto:relay@example.com", WEB_PUSH_HOSTS: `127.0.0.1:${port}` },
     /** Messages that reached their browser. */
     delivered,
-    /** Messages that were taken, delivered or not. */
+    /** Messages that were accepted, delivered or not. */
     accepted,
-    /** What RFC 8030, 8291 or 8292 forbid. */
+    /** Violations of RFC 8030, 8291 or 8292. */
     faults,
     received: () => received,
-    /** Requests that have no answer yet. */
+    /** Requests without a response so far. */
     open: () => open,
     /** Connections that were ever used. */
     connections: () => sockets.size,
     stop,
 
-    /** A browser subscribes, with the key of the sender that it lets in. */
+    /** Subscribes a browser, with the sender's key that it accepts. */
     subscribe(client_key: string | null = null): TestSubscription {
       const keys = createECDH("prime256v1");
       const p256dh = keys.generateKeys().toString("base64url");
@@ -164,7 +164,7 @@ export async function startPushService({ now = () => Date.now() / 1000, delay = 
       };
     },
 
-    /** The browser unsubscribed. */
+    /** Unsubscribes the browser. */
     forget(endpoint: string): void {
       browsers.delete(endpoint.slice(origin.length));
     },
@@ -173,7 +173,7 @@ export async function startPushService({ now = () => Date.now() / 1000, delay = 
       browsers.get(endpoint.slice(origin.length))!.connected = false;
     },
 
-    /** What waited and has not expired arrives. */
+    /** Waiting messages that have not expired arrive. */
     connect(endpoint: string): void {
       const browser = browsers.get(endpoint.slice(origin.length))!;
       browser.connected = true;
@@ -183,17 +183,17 @@ export async function startPushService({ now = () => Date.now() / 1000, delay = 
       browser.waiting.clear();
     },
 
-    /** How it answers from now on, by the endpoint. */
+    /** How it responds from now on, by the endpoint. */
     behave(next: PushTreatment | ((endpoint: string) => PushTreatment)): void {
       treat = typeof next === "function" ? next : () => next;
     },
 
-    /** What was delivered since the last call. */
+    /** Messages delivered since the last call. */
     take: (): Pushed[] => delivered.splice(0),
   };
 }
 
-/** Notifications by their tag, as a browser that got these messages shows them: text and whether it rang. */
+/** Notifications by tag, as a browser with these messages shows them: text and whether it rang. */
 export function screenOf(pushed: readonly Pushed[]): Record<string, string> {
   return Object.fromEntries(
     pushed.map(({ message: { notification } }) => [notification.tag, notification.body]),
@@ -246,7 +246,7 @@ function keyOf(point: Buffer) {
   return createPublicKey({ key: { kty: "EC", crv: "P-256", x: at(1), y: at(33) }, format: "jwk" });
 }
 
-/** RFC 8291 with the encoding of RFC 8188; throws for what a browser would drop. */
+/** RFC 8291 with the encoding of RFC 8188; throws for messages that a browser would drop. */
 export function decrypt(body: Buffer, { keys, auth }: Pick<Browser, "keys" | "auth">): Buffer {
   if (body.length > 4_096) throw new Error("more than 4,096 bytes");
   const salt = body.subarray(0, 16);

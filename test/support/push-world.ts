@@ -1,4 +1,4 @@
-/** A Relay that pushes to a stand-in for Apple, with time in the test's hands. */
+/** A Relay that pushes to a stand-in for Apple, on a test clock. */
 
 import { afterAll } from "bun:test";
 import { openStore } from "../../db/store/open.ts";
@@ -17,23 +17,23 @@ import { createTestStore } from "./store.ts";
 interface Options {
   readonly apple?: AppleOptions;
   readonly env?: Record<string, string>;
-  /** Beside the real ones. */
+  /** Channels in addition to the real ones. */
   readonly channels?: readonly Channel[];
-  /** Back-off takes this part of its spread; all of it when absent. */
+  /** Back-off uses this part of its spread; all of it when absent. */
   readonly jitter?: () => number;
 }
 
-/** Whose each token is, for {@link tell}. */
+/** The owner of each token, for {@link tell}. */
 const owners = new Map<string, string>();
 
-/** A push token that no other device has; pushes to it are told under the name. */
+/** A push token that no other device has; its pushes are reported under this name. */
 export function newToken(name = ""): string {
   const token = (owners.size + 1).toString(16).padStart(8, "0");
   owners.set(token, name);
   return token;
 }
 
-/** One push in a line: to whom, what kind, and what a person would see of it. */
+/** One push in a line: to whom, what kind, and what a person would see. */
 function tell({ token, type, priority, payload }: Received): string {
   const { aps, relay } = payload;
   const name = owners.get(token) || token;
@@ -105,21 +105,21 @@ export async function createPushWorld({
     store,
     /** Another process on the same store, with the same configuration and clock unless told otherwise. */
     start,
-    /** Resolves when nothing is under way. */
+    /** Resolves when nothing is being sent. */
     settle,
 
-    /** Moves time in steps, each until nothing is under way. */
+    /** Moves time in steps, each until nothing is being sent. */
     async advance(seconds: number, step = 0.5): Promise<void> {
       await settle();
       for (let left = seconds; left > 1e-9; left -= step) {
-        // In long steps each timer fires once, as nobody waits for the polls between.
+        // In long steps each timer fires once, since nobody waits for the polls between.
         await (step > 1 ? clock.skip(step) : clock.advance(Math.min(step, left)));
         await settle();
         await app.jobs.settled();
       }
     },
 
-    /** As if the machine had slept: much time goes by at once. */
+    /** Much time passes at once, as if the machine had slept. */
     async skip(seconds: number): Promise<void> {
       await settle();
       await clock.skip(seconds);
@@ -129,7 +129,7 @@ export async function createPushWorld({
 
     take,
 
-    /** A person with phones of these names, and an agent; nothing is under way. */
+    /** A person with phones of these names, and an agent; nothing is being sent. */
     async people(...names: string[]) {
       const person = await createPerson(app.url);
       const agent = await createAgent(app.url, person, "builder");
@@ -153,11 +153,11 @@ export async function createPushWorld({
 
     phone,
 
-    /** Rows of a query, for what no route shows. */
+    /** Rows of a query, where no route shows them. */
     rows: (text: string): Promise<Cell[][]> =>
       store.read(statement(sql.raw(text), { gives: "rows" })({})),
 
-    /** Makes rows as no route does. */
+    /** Writes rows that no route would. */
     change: (text: string) => store.write([statement(sql.raw(text))({})]),
   };
 }

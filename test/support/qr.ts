@@ -1,4 +1,4 @@
-/** Reads QR codes as a camera does: from a picture of a page, and from what a terminal shows. */
+/** Reads QR codes like a camera: from a picture of a page, and from a terminal's output. */
 
 import jsQR from "jsqr";
 import { PNG } from "pngjs";
@@ -9,7 +9,7 @@ export function readQr(png: Buffer): string | null {
   return jsQR(new Uint8ClampedArray(data), width, height)?.data ?? null;
 }
 
-/** What each half block that a terminal shows says: whether its upper and lower modules are dark. */
+/** For each half block in a terminal: whether its upper and lower modules are dark. */
 const BLOCKS: Record<string, readonly [boolean, boolean]> = {
   "█": [false, false],
   "▀": [false, true],
@@ -17,10 +17,10 @@ const BLOCKS: Record<string, readonly [boolean, boolean]> = {
   " ": [true, true],
 };
 
-/** Around each row of a QR code at a terminal: light on dark. */
+/** Around each row of a QR code in a terminal: light on dark. */
 const [START, END] = ["\u001b[38;5;231;48;5;16m", "\u001b[0m"];
 
-/** The dark modules of the QR code in a terminal's output; empty if it has none. */
+/** The dark modules of the QR code in a terminal's output; empty if there is none. */
 export function modulesIn(shown: string): boolean[][] {
   return shown.split(/\r?\n/).flatMap((line) => {
     if (!line.startsWith(START) || !line.endsWith(END)) return [];
@@ -29,7 +29,7 @@ export function modulesIn(shown: string): boolean[][] {
   });
 }
 
-/** The text of the QR code in a terminal's output; null if there is none that can be read. */
+/** The text of the QR code in a terminal's output; null if there is none or it cannot be read. */
 export function readTerminalQr(shown: string): string | null {
   const modules = modulesIn(shown);
   const [width, height] = [(modules[0]?.length ?? 0) * SCALE, modules.length * SCALE];

@@ -1,11 +1,11 @@
-/** Random choices that can be made again: each test draws from the seed of the run and its own name. */
+/** Repeatable random choices: each test draws from the run's seed and its own name. */
 
 import { randomInt } from "node:crypto";
 
-/** `RELAY_TEST_SEED`; the runner of the suite gives all files the same one. */
+/** `RELAY_TEST_SEED`; the suite's runner gives all files the same one. */
 export const SEED = Number(process.env.RELAY_TEST_SEED ?? randomInt(2 ** 32)) | 0;
 
-/** Gives at least 0 and less than 1. */
+/** Returns at least 0 and less than 1. */
 export type Random = () => number;
 
 /** The sequence of this name; the same for each call within a seed. */
@@ -20,7 +20,7 @@ function createRandom(name: string): Random {
   };
 }
 
-/** The body of a test with random choices; a failure tells the seed. */
+/** The body of a test with random choices; a failure reports the seed. */
 export function seeded(name: string, body: (random: Random) => Promise<void>) {
   return async (): Promise<void> => {
     try {

@@ -9,12 +9,12 @@ export interface RawAnswer {
 export interface RawConnection {
   /** Sends text, or bytes, as they are. */
   write(data: string | Uint8Array): void;
-  /** Takes nothing more of what comes, until {@link resume}. */
+  /** Reads nothing more of what arrives, until {@link resume}. */
   pause(): void;
   resume(): void;
-  /** The next whole response to a request of this method; null when the connection ends first. */
+  /** The next whole response to a request of this method; null if the connection ends first. */
   answer(method?: string): Promise<RawAnswer | null>;
-  /** Whether the connection has ended; one that is paused does not learn of it. */
+  /** Whether the connection has ended; a paused one does not notice. */
   ended(): boolean;
   end(): void;
 }
@@ -27,7 +27,7 @@ export async function connect(url: string): Promise<RawConnection> {
   let ended = false;
   let wake = () => {};
 
-  // What the socket does not take at once waits for its turn.
+  // Bytes that the socket does not accept at once wait.
   const flush = (socket: Bun.Socket) => {
     while (queue.length > 0) {
       const [first, ...rest] = queue as [Buffer, ...Buffer[]];
@@ -97,7 +97,7 @@ export async function connect(url: string): Promise<RawConnection> {
   };
 }
 
-/** One request on a connection of its own; `target` is sent as it is. */
+/** One request on its own connection; `target` is sent as it is. */
 export async function sendRaw(
   url: string,
   method: string,
@@ -113,7 +113,7 @@ export async function sendRaw(
   return answer;
 }
 
-/** The head of a request; a length is declared when there is a body and no other framing. */
+/** The head of a request; a length is declared if there is a body and no other framing. */
 export function head(
   method: string,
   target: string,

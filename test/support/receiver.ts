@@ -1,5 +1,5 @@
 /**
- * A receiver of webhooks: real sockets on every address of 127.0.0.0/8, each a host of its own. Checks
+ * A webhook receiver: real sockets on every address of 127.0.0.0/8, each of which is a separate host. Checks
  * what it gets.
  */
 
@@ -11,10 +11,10 @@ export interface Got {
   readonly host: string;
   readonly id: string;
   readonly type: string;
-  /** Of the event. */
+  /** The event's type. */
   readonly at: string;
   readonly data: any;
-  /** Seconds, of the attempt. */
+  /** The attempt's time, in seconds. */
   readonly timestamp: number;
   readonly status: number;
 }
@@ -41,7 +41,7 @@ export function startReceiver() {
       const [id, timestamp] = [headers.get("webhook-id")!, headers.get("webhook-timestamp")!];
       const secret = secrets.get(path);
       const at = new Date(Number(timestamp) * 1000);
-      // `verify` itself wants a time within five minutes of the real one.
+      // `verify` itself requires a time within five minutes of the real one.
       if (secret && new Webhook(secret).sign(id, at, body) !== headers.get("webhook-signature")) {
         faults.push(`signature of ${body}`);
       }
@@ -72,20 +72,20 @@ export function startReceiver() {
     faults,
     port: server.port!,
     url: (path: string, host = "127.0.0.1") => `http://${host}:${server.port}${path}`,
-    /** From then on the signature of requests to the path is checked. */
+    /** From now on, the signature of requests to the path is checked. */
     expect: (path: string, secret: string) => secrets.set(path, secret),
     behave(next: Behaviour) {
       behave = next;
     },
-    /** Requests without an answer so far, and the most that one host ever had. */
+    /** Requests without a response so far, and the most that one host ever had. */
     open: () => open,
     mostOfHost: () => most_by_host,
-    /** What was answered with success since the last call, as `path type`, in order. */
+    /** Successful requests since the last call, as `path type`, in order. */
     take: (): Got[] => got.splice(0),
   };
 }
 
-/** Answers that come when the test says so. */
+/** Responses that the test releases. */
 export function gate() {
   const opened = Promise.withResolvers<void>();
   return { opened: opened.promise, open: opened.resolve };

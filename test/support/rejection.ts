@@ -1,6 +1,6 @@
 /** The error of a promise that rejects. */
 
-/** Gives the error; throws when the promise resolves instead. */
+/** Returns the error; throws if the promise resolves instead. */
 export function rejectionOf(promise: Promise<unknown>): Promise<any> {
   return promise.then(
     () => {

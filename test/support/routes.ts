@@ -1,4 +1,4 @@
-/** Every REST route of a procedure, read from the router, so that a new one is tested too. */
+/** Every procedure's REST route, read from the router, so that a new one is tested too. */
 
 import { getPathParameters } from "trpc-to-openapi";
 import type { z } from "zod";
@@ -6,7 +6,7 @@ import { procedures } from "../../routers/index.ts";
 import type { Access } from "../../src/rpc/meta.ts";
 
 export interface Route {
-  /** Name of the procedure, such as `tasks.update`. */
+  /** The procedure's name, such as `tasks.update`. */
   readonly procedure: string;
   readonly type: "query" | "mutation";
   readonly method: string;
@@ -15,9 +15,9 @@ export interface Route {
   readonly access: Access;
   readonly in_path: readonly string[];
   readonly in_query: readonly string[];
-  /** Null when the route takes no body. */
+  /** Null if the route takes no body. */
   readonly in_body: readonly string[] | null;
-  /** Fields of the body that must be there. */
+  /** Required fields of the body. */
   readonly required: readonly string[];
 }
 

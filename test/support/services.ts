@@ -1,4 +1,4 @@
-/** The services of one process on a store of the test, whose reads are counted and whose writes a test holds or breaks. */
+/** One process's services on a test store, which counts reads and can hold or break writes. */
 
 import { afterAll } from "bun:test";
 import { createOutbox } from "../../db/outbox.ts";
@@ -24,14 +24,14 @@ import { createTasks } from "../../src/services/tasks.ts";
 import { createSigner } from "../../src/signer.ts";
 
 /**
- * What becomes of a write: `refused` is not written, `lost` is written and its answer lost (both
- * `503`), `faulty` holds a bad statement.
+ * The fate of a write: `refused` is not written, `lost` is written and its response lost (both
+ * `503`), `faulty` has a bad statement.
  */
 export type Fault = "refused" | "lost" | "faulty";
 
 const bad = statement(sql`insert into tasks (id) values (null)`);
 
-/** Opens the store at `url` once more, as another process does. */
+/** Opens the store at `url` once more, like another process. */
 export async function openServices(url: string) {
   const clock = systemClock;
   const ids = createIds(clock);
@@ -119,14 +119,14 @@ export async function openServices(url: string) {
     afterNextRead(hook: () => Promise<void>): void {
       afterRead = hook;
     },
-    /** Batches handed to the store so far. */
+    /** Batches given to the store so far. */
     writes: () => writes,
     async callerOf(credential: string): Promise<Caller> {
       const found = await auth.authenticate(`Bearer ${credential}`);
       if (!found || found.caller.kind === "ticket") throw new Error("no such credential");
       return found.caller;
     },
-    /** What becomes of the next writes, in order; null: nothing. */
+    /** The fates of the next writes, in order; null: an ordinary write. */
     breakWrites(next: readonly (Fault | null)[]): void {
       faults = [...next];
     },

@@ -21,7 +21,7 @@ export interface Sqld {
   thaw(): void;
 }
 
-/** Starts sqld with the flags under which it does not livelock, and waits until it answers. */
+/** Starts sqld with the flags under which it does not livelock, and waits until it responds. */
 export async function startSqld(folder = tempFolder()): Promise<Sqld> {
   const port = freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -59,7 +59,7 @@ export async function startSqld(folder = tempFolder()): Promise<Sqld> {
     },
     freeze() {
       child.kill("SIGSTOP");
-      // On a busy machine its threads go on for a moment.
+      // On a busy machine its threads continue for a moment.
       while (!isStopped(child.pid)) Bun.sleepSync(1);
     },
     thaw: () => child.kill("SIGCONT"),

@@ -1,6 +1,6 @@
 /**
- * Prints the SQL of every statement of db, as a JSON list. A process of its own: statements that tests
- * build are not among them.
+ * Prints the SQL of every statement in db as a JSON list. Runs as a separate process, so that statements
+ * built by tests are not included.
  */
 
 import { Glob } from "bun";
@@ -15,7 +15,7 @@ for await (const file of new Glob("**/*.ts").scan(root.pathname)) {
   await import(new URL(file, root).href);
 }
 
-// Lists are built when they are first read: one of each shape.
+// Queries of lists are built when first read: one of each shape.
 for (const scope of ["key", "account"] as const) {
   for (const narrowed of [false, true]) {
     const base = { scope, owner: "", after: null, limit: 1 };

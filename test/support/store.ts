@@ -1,4 +1,4 @@
-/** The store that a run of the suite is about: a file, or a real libSQL server. */
+/** The store that a run of the suite tests: a file, or a real libSQL server. */
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -14,14 +14,14 @@ export const STORE_KIND = process.env.RELAY_TEST_STORE === "server" ? "server" :
 export interface TestStore {
   /** For `DATABASE_URL`. */
   readonly url: string;
-  /** The server process, when there is one. */
+  /** The server process, if there is one. */
   readonly sqld: Sqld | null;
 }
 
-/** Files of a store: path in its folder -> content. */
+/** A store's files: path in its folder -> content. */
 type StoreFiles = ReadonlyMap<string, Buffer>;
 
-/** A new store of the kind of this run, with all tables: most of the start of an app is done. */
+/** A new store of this run's kind with all tables, which is most of an app's start. */
 export async function createTestStore(): Promise<TestStore> {
   migrated ??= makeMigrated();
   const folder = tempFolder();
@@ -33,7 +33,7 @@ export async function createTestStore(): Promise<TestStore> {
   return openFolder(folder);
 }
 
-/** A new store without tables, of the kind of this run. */
+/** A new store of this run's kind, without tables. */
 export const createEmptyStore = (): Promise<TestStore> => openFolder(tempFolder());
 
 async function openFolder(folder: string): Promise<TestStore> {
@@ -42,7 +42,7 @@ async function openFolder(folder: string): Promise<TestStore> {
   return { url: sqld.url, sqld };
 }
 
-/** A connection of its own to a store that a server uses too: it waits for the write lock. */
+/** A separate connection to a store that a server uses too: it waits for the write lock. */
 export const connectTo = (url: string) => createClient({ url, timeout: 30_000 });
 
 /** A store whose tables are up to date; made once for the process. */

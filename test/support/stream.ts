@@ -1,4 +1,4 @@
-/** A reader of the event stream on a real socket. */
+/** A reader for the event stream on a real socket. */
 
 import { until } from "./until.ts";
 
@@ -22,7 +22,7 @@ export interface EventStream {
   close(): void;
 }
 
-/** Opens a stream and, when it is granted, waits for `ready`. */
+/** Opens a stream and, if it is granted, waits for `ready`. */
 export async function openStream(url: string, token: string): Promise<EventStream> {
   const controller = new AbortController();
   const response = await fetch(`${url}/v1/events`, {
@@ -59,7 +59,7 @@ export async function openStream(url: string, token: string): Promise<EventStrea
   };
 }
 
-/** One frame is exactly an event line and a data line. */
+/** A frame is exactly an event line and a data line. */
 function parse(frame: string): StreamEvent {
   const match = /^event: ([a-z.]+)\ndata: (.*)$/.exec(frame);
   if (!match) throw new Error("not a frame of the interface");

@@ -1,4 +1,4 @@
-/** A certificate authority of one's own, for servers on 127.0.0.1. */
+/** A test certificate authority, for servers on 127.0.0.1. */
 
 import "reflect-metadata";
 import {

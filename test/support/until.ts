@@ -1,20 +1,20 @@
 /** Waits for something that another process or the event loop has to do. */
 
 /**
- * Milliseconds of pauses after which a test gives up. What a pause or a check takes beyond that does not count, so that
- * a test does not fail because the machine is slow.
+ * Milliseconds of pauses after which a test gives up. Time beyond the pauses does not count, so that a test does
+ * not fail because the machine is slow.
  */
-const PATIENCE = 30_000;
+const TIME_LIMIT = 30_000;
 
-/** Pauses between checks are this many times as long as a check, so that waiting costs little. */
+/** Pauses between checks take this many times as long as a check, so that waiting costs little. */
 const PAUSE = 4;
 
 type Truthy<T> = Exclude<T, null | undefined | false | 0 | "">;
 
-/** Resolves once `check` gives a truthy value; a throw counts as not yet. */
+/** Resolves once `check` returns a truthy value; an exception counts as not yet. */
 export async function until<T>(check: () => T | Promise<T>): Promise<Truthy<T>> {
   let last: unknown;
-  for (let paused = 0; paused < PATIENCE; ) {
+  for (let paused = 0; paused < TIME_LIMIT; ) {
     const begin = performance.now();
     try {
       const value = await check();

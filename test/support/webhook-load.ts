@@ -1,4 +1,4 @@
-/** Changes whose webhooks are told apart, and whether all of them arrived in order. */
+/** Makes changes whose webhooks can be told apart, and checks that all of them arrived in order. */
 
 import type { Send } from "./client.ts";
 import type { Got } from "./receiver.ts";
@@ -10,7 +10,7 @@ export interface Made {
   readonly progress: number;
 }
 
-/** Makes a task and changes it, until the server goes away; what was acknowledged is added to `made`. */
+/** Creates a task and changes it until the server goes away; acknowledged changes are added to `made`. */
 export async function makeChanges(send: Send, made: Made[], changes = 3): Promise<void> {
   const create = await send("POST /v1/tasks", { title: "t" }).catch(() => null);
   if (create?.status !== 201) return;
@@ -24,11 +24,11 @@ export async function makeChanges(send: Send, made: Made[], changes = 3): Promis
 }
 
 /**
- * `missing`: acknowledged changes that no message told of. `disorder`: tasks whose messages came in
- * another order than they were made, or more than once with different ids.
+ * `missing`: acknowledged changes without a message. `disorder`: tasks whose messages arrived in another order
+ * than their changes, or more than once with different ids.
  */
 export function checkDelivered(made: readonly Made[], got: readonly Got[]) {
-  /** A task that is new has none. */
+  /** A new task has no progress. */
   const progressOf = ({ data }: Got): number => data.task.progress ?? 0;
   const first = new Map<string, Got>();
   for (const one of got) {
@@ -46,7 +46,7 @@ export function checkDelivered(made: readonly Made[], got: readonly Got[]) {
   return { missing, disorder };
 }
 
-/** Sends messages to a key, until the server goes away; ids of what was acknowledged are added to `said`. */
+/** Sends messages to a key until the server goes away; ids of acknowledged messages are added to `said`. */
 export async function sendMessages(
   send: Send,
   key_id: string,
@@ -61,8 +61,8 @@ export async function sendMessages(
 }
 
 /**
- * `missing`: acknowledged messages that were not posted. `disorder`: what was posted, if that is in another order
- * than the inbox (ids, oldest first).
+ * `missing`: acknowledged messages that were not posted. `disorder`: the posted messages, if their order differs
+ * from the inbox's (ids, oldest first).
  */
 export function checkPosted(
   said: readonly string[],

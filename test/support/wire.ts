@@ -6,7 +6,7 @@ export interface WireAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** Parsed JSON; undefined when the text is none. */
+  /** Parsed JSON; undefined if the text is not JSON. */
   readonly body: any;
 }
 
@@ -14,7 +14,7 @@ interface WireRequest {
   readonly credential?: string | undefined;
   /** Sent as it is. */
   readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream | undefined;
-  /** `application/json` when there is a body; null for none. */
+  /** `application/json` if there is a body; null for none. */
   readonly type?: string | null;
   readonly headers?: Record<string, string>;
 }
@@ -49,7 +49,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** docs/interface.md 9.2.1: each code's status. */
+/** Each code's status (§9.2.1). */
 const STATUS = {
   invalid_json: 400,
   unauthorized: 401,
@@ -71,15 +71,15 @@ const STATUS = {
 } as const;
 export type Code = keyof typeof STATUS;
 
-/** Stands in what tests send, so that an answer that repeats it is noticed. */
+/** Part of what tests send, so that a response that repeats it is noticed. */
 export const MARK = "zqMARKqz";
 
-/** Words that only a stack, a query or a file of the server could have brought into an answer. */
+/** Words that only a stack trace, a query or a file of the server could have brought into a response. */
 const INSIDES = /node_modules|\.ts\b|\bat \w+.*:\d+|sqlite|\bselect .+ from\b|"stack"|zod/i;
 
 /**
- * What is wrong with an answer that should be this error; empty when nothing is. `fields` are the
- * names it must give for `invalid_fields`, in any order, and for `not_found`, if the test says which.
+ * What is wrong with a response that should be this error; empty if nothing is. `fields` are the names
+ * required in `invalid_fields`, in any order, and for `not_found`, if the test says which.
  */
 export function faultsOf(
   answer: Pick<WireAnswer, "status" | "headers" | "text">,
@@ -112,7 +112,7 @@ export function faultsOf(
     const [reason, ...more] = Object.values((body.fields as object) ?? {});
     keys.push("fields");
     want(fields.length === 0 || named.join() === fields.join(), `fields: ${named}, not ${fields}`);
-    // The same for what is missing and for what is another's.
+    // Identical for missing resources and for those of others.
     want(reason === "does not exist or is not yours" && more.length === 0, `reason: ${reason}`);
   }
   if (code === "unauthorized" && body.ended === true) keys.push("ended");
@@ -132,7 +132,7 @@ export function faultsOf(
   return faults;
 }
 
-/** Fails unless the answer is this error and nothing else. */
+/** Fails unless the response is exactly this error. */
 export function expectProblem(
   answer: Pick<WireAnswer, "status" | "headers" | "text">,
   code: Code,

