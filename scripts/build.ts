@@ -1,4 +1,4 @@
-/** `bun run build [file]`: makes the executable for this machine, by default `dist/relay`. */
+/** `bun run build [file]`: builds the executable for this machine, by default `dist/relay`. */
 
 import { resolve } from "node:path";
 import { compileAll } from "./build/compile.ts";

@@ -34,7 +34,7 @@ function say(role: Role, text: string): void {
   process.stdout.write(`${coloured ? styleText(COLOUR[role], name) : name}${text}\n`);
 }
 
-/** Clean-up steps, run at every exit, the last one first. */
+/** Clean-up steps, run at every exit, latest first. */
 const undo: (() => Promise<unknown>)[] = [];
 
 let ending = false;

@@ -1,4 +1,4 @@
-/** `bun run release [platform…]`: makes archives of the executables with checksums, in `dist/release`. */
+/** `bun run release [platform…]`: packs the executables into archives with checksums, in `dist/release`. */
 
 import { createHash } from "node:crypto";
 import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-/** `bun run screenshots`: makes pictures of the page's main views for the documents, in a real browser. */
+/** `bun run screenshots`: takes pictures of the page's main views for the documents, in a real browser. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { mkdir } from "node:fs/promises";

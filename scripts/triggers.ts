@@ -21,7 +21,7 @@ interface Trigger {
   readonly table: string;
   readonly name: string;
   readonly sql: string;
-  /** The migration that created it last. */
+  /** The last migration that created the trigger. */
   readonly migration: string;
 }
 

@@ -1,4 +1,4 @@
-/** Makes the executable: the command line, the server and everything that they load, in one file. */
+/** Builds the executable: the command line, the server and everything that they load, in one file. */
 
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -64,7 +64,7 @@ export const readAdmin = async () => admin;`;
   ];
 }
 
-/** Replaces the modules, and the native part of libSQL, by what the executable contains. */
+/** Replaces the modules, and the native part of libSQL, with what the executable contains. */
 function embedding(modules: Embedded, native: string): BunPlugin {
   return {
     name: "embed",
@@ -112,14 +112,14 @@ export async function compileAll(
         bytecode: true,
         format: "esm",
         minify: { whitespace: true, syntax: true },
-        // Some libraries read it.
+        // Some libraries read this variable.
         define: { "process.env.NODE_ENV": '"production"' },
         plugins: [embedding(modules, parts.native)],
         compile: {
           target: target.compile,
           outfile,
           ...(parts.runtime !== undefined && { executablePath: parts.runtime }),
-          // The files in the folder where it is started do not configure it.
+          // Files in the folder where the executable starts do not configure it.
           autoloadDotenv: false,
           autoloadBunfig: false,
         },
