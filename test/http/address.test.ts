@@ -1,4 +1,4 @@
-/** The address of a client, from its socket or from the proxies that are trusted. */
+/** The address of a client, from its socket or from trusted proxies. */
 
 import { expect, test } from "bun:test";
 import { createAddresses } from "../../src/http/address.ts";
@@ -16,7 +16,7 @@ function createReader(trusted_hops: number, socket: string | null = "192.0.2.1")
   return { ...addresses, lines };
 }
 
-test("an IPv6 address counts by its /64, one that stands for IPv4 as that", () => {
+test("an IPv6 address counts by its /64, and one that maps an IPv4 address as that address", () => {
   const same = {
     "1.2.3.4": ["1.2.3.4", "::ffff:1.2.3.4", "::ffff:102:304", "::FFFF:0102:0304"],
     "2001:db8:0:1::/64": ["2001:db8:0:1::", "2001:DB8:0:1:2:3:4:5", "2001:0db8::1:0:0:0:1"],
@@ -36,7 +36,7 @@ test("an IPv6 address counts by its /64, one that stands for IPv4 as that", () =
   }
 });
 
-test("the entry at the configured hop counts, and nothing that a client can forge", () => {
+test("the forwarded entry at the configured hop counts, and a client cannot forge it", () => {
   const of = (hops: number, forwarded?: string) => createReader(hops).of(requestOf(forwarded));
   expect(of(0, "203.0.113.9")).toBe("192.0.2.1");
   expect(of(1)).toBe("192.0.2.1");
@@ -44,12 +44,12 @@ test("the entry at the configured hop counts, and nothing that a client can forg
   expect(of(1, "198.51.100.7, 203.0.113.9")).toBe("203.0.113.9");
   expect(of(2, "10.0.0.1,198.51.100.7 ,203.0.113.9")).toBe("198.51.100.7");
   expect(of(1, "2001:db8::5")).toBe("2001:db8:0:0::/64");
-  // As some proxies write it.
+  // The form that some proxies write.
   expect(of(1, "198.51.100.7:5, 203.0.113.9:4711")).toBe("203.0.113.9");
   for (const v6 of ["[2001:db8::5]", "[2001:db8::5]:4711"]) {
     expect([v6, of(1, v6)]).toEqual([v6, "2001:db8:0:0::/64"]);
   }
-  // Too short, or no address: the socket's.
+  // Too short, or not an address: the socket's address counts.
   expect(of(2, "203.0.113.9")).toBe("192.0.2.1");
   for (const bad of [
     "",
@@ -62,11 +62,11 @@ test("the entry at the configured hop counts, and nothing that a client can forg
   ]) {
     expect([bad, of(1, bad)]).toEqual([bad, "192.0.2.1"]);
   }
-  // Those who are gone share one address.
+  // Clients that have disconnected share one address.
   expect(createReader(0, null).of(requestOf())).toBe("gone");
 });
 
-test("a proxy that is not trusted is warned of once", () => {
+test("a proxy that is not trusted is logged once as a warning", () => {
   const { watch, lines } = createReader(0);
   watch(requestOf());
   expect(lines).toEqual([]);
@@ -78,7 +78,7 @@ test("a proxy that is not trusted is warned of once", () => {
   expect(trusting.lines).toEqual([]);
 });
 
-test("a proxy that is trusted and not understood is warned of once", () => {
+test("a trusted proxy whose header cannot be read is logged once as a warning", () => {
   const { watch, lines } = createReader(1);
   watch(requestOf());
   watch(requestOf("203.0.113.9:80"));

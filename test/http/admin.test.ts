@@ -1,4 +1,4 @@
-/** Who gets at the admin's side: the holder of `ADMIN_TOKEN` alone, and nowhere else with it. */
+/** Only `ADMIN_TOKEN` opens the operator's side, and it opens nothing else. */
 
 import { expect, test } from "bun:test";
 import { TRPCClientError } from "@trpc/client";
@@ -17,10 +17,10 @@ import { bodyOf, createWorld } from "../support/world.ts";
 
 const PATHS = ["/metrics", ...PROCEDURES.map((name) => `/admin/trpc/${name}`)];
 
-/** The code of a refusal, whichever shape it has. */
+/** The code of a refusal in either form. */
 const codeOf = ({ body }: { body: any }) => body?.code ?? body?.error?.data?.code_name;
 
-test("every procedure is in the list that the tests go by", () => {
+test("every operator procedure is in the list that these tests use", () => {
   const named = (type: string) =>
     Object.entries(adminRouter._def.procedures)
       .filter(([, procedure]) => procedure._def.type === type)
@@ -29,7 +29,7 @@ test("every procedure is in the list that the tests go by", () => {
   expect(named("mutation")).toEqual(["pair"]);
 });
 
-test("without ADMIN_TOKEN there is nothing of it", async () => {
+test("without ADMIN_TOKEN the operator's routes do not exist", async () => {
   const app = await startTestApp();
   for (const path of [...PATHS, "/admin/trpc", "/admin/trpc/"]) {
     for (const credential of [undefined, ADMIN_TOKEN, "", "undefined"]) {
@@ -39,7 +39,7 @@ test("without ADMIN_TOKEN there is nothing of it", async () => {
   }
 });
 
-test("no other credential is accepted, however similar", async () => {
+test("a credential other than the admin token is refused, however similar", async () => {
   const app = await startTestApp({ env: ADMIN });
   const holders = await createHolders(app.url);
   const headers = [
@@ -65,7 +65,7 @@ test("no other credential is accepted, however similar", async () => {
     }
     const { status } = await exchange(app.url, "GET", path, { credential: ADMIN_TOKEN });
     if (status !== 200) wrong.push([path, "the token itself", status]);
-    // The scheme's name has no case (RFC 9110).
+    // The name of the scheme is case-insensitive (RFC 9110).
     const spelled = { headers: { authorization: `bearer  ${ADMIN_TOKEN}` } };
     expect((await exchange(app.url, "GET", path, spelled)).status).toBe(200);
   }
@@ -77,14 +77,14 @@ test("no other credential is accepted, however similar", async () => {
   }
   const pair = { body, credential: ADMIN_TOKEN };
   expect((await exchange(app.url, "POST", "/admin/trpc/pair", pair)).status).toBe(200);
-  // Nor does a web page of another origin.
+  // A web page of another origin gets no access either.
   const headers_of_page = { origin: "https://elsewhere.example" };
   const foreign = { ...pair, headers: headers_of_page };
   expect((await exchange(app.url, "POST", "/admin/trpc/pair", foreign)).status).toBe(403);
   expect(wrong).toEqual([]);
 });
 
-test("the admin token is no credential anywhere else", async () => {
+test("the admin token is refused on every other route", async () => {
   const app = await startTestApp({ env: ADMIN });
   const world = await createWorld(app);
   const before = await world.stored();
@@ -138,13 +138,13 @@ test("an address above its limit is refused before its token is compared", async
     ]);
     const right = { headers, credential: ADMIN_TOKEN };
     expect((await exchange(app.url, "GET", path, right)).status).toBe(429);
-    // Others are not concerned, nor is this one when its limit lets it call again.
+    // Other addresses are unaffected, and so is this one once its limit allows another call.
     const other = await exchange(app.url, "GET", path, { ...right, headers: from(100) });
     expect(other.status).toBe(200);
     await clock.advance(1);
     expect((await exchange(app.url, "GET", path, right)).status).toBe(200);
   }
-  // What its holder asks wrongly is charged to nobody.
+  // Invalid requests with the admin token are charged to nobody.
   const headers = from(100);
   for (let i = 0; i < 70; i++) {
     const path = `/admin/trpc/${i % 2 ? "nothing" : "accounts?input=5"}`;
@@ -154,7 +154,7 @@ test("an address above its limit is refused before its token is compared", async
   expect((await exchange(app.url, "GET", "/v1/nothing", { headers })).status).toBe(404);
 });
 
-test("responses are not cached, and other origins and writes are refused", async () => {
+test("operator responses are not cached, and other origins and writes are refused", async () => {
   const app = await startTestApp({ env: { ...ADMIN, CORS_ORIGINS: "https://app.example" } });
   for (const path of PATHS) {
     const { headers } = await exchange(app.url, "GET", path, {
@@ -180,7 +180,7 @@ test("responses are not cached, and other origins and writes are refused", async
   expect([head.status, head.text]).toEqual([200, ""]);
 });
 
-test("a typed client gets figures, and codes for what is wrong", async () => {
+test("a typed operator client gets figures, and error codes for invalid calls", async () => {
   const app = await startTestApp({ env: ADMIN });
   const admin = adminClient(app.url);
   const [overview, jobs] = await Promise.all([admin.overview.query(), admin.jobs.query()]);
@@ -214,7 +214,7 @@ test("a typed client gets figures, and codes for what is wrong", async () => {
   expect(status).toBe(422);
 });
 
-test("responses are compressed for clients that accept it, and the same for others", async () => {
+test("operator responses are compressed only for clients that accept it", async () => {
   const app = await startTestApp({ clock: createTestClock(), env: ADMIN });
   const get = async (path: string, encoding: string, credential = ADMIN_TOKEN) => {
     const headers = { authorization: `Bearer ${credential}`, "accept-encoding": encoding };
@@ -241,12 +241,12 @@ test("responses are compressed for clients that accept it, and the same for othe
       expect(response.headers.get("vary")).toContain("accept-encoding");
       expect(response.headers.get("cache-control")).toBe("no-store");
       const text = new TextDecoder().decode(taken ? Bun.gunzipSync(bytes) : bytes);
-      // The metrics tell of each request before.
+      // The metrics report every earlier request.
       if (path !== "/metrics") expect(text.length).toBe(plain.bytes.length);
       else expect(text).toStartWith("# HELP http_requests_total");
       if (taken) expect(bytes.length).toBeLessThan(text.length / 2);
     }
-    // What is short, as a refusal, is not worth it.
+    // A short response, such as a refusal, is not worth compressing.
     const refused = await get(path, "gzip", "x".repeat(34));
     expect([refused.response.status, refused.response.headers.get("content-encoding")]).toEqual([
       401,
@@ -255,7 +255,7 @@ test("responses are compressed for clients that accept it, and the same for othe
   }
 });
 
-test("a response that does not fit its schema is 500, and is not sent", async () => {
+test("an operator response that does not fit its schema is 500, and is not sent", async () => {
   const jobs = () => ({ jobs: [{ name: "zanzibar" }] });
   const caller = { kind: "admin" } as const;
   const call = adminRouter.createCaller({ caller, admin: { jobs } } as never);
@@ -265,7 +265,7 @@ test("a response that does not fit its schema is 500, and is not sent", async ()
   expect((error as Error).message).not.toContain("zanzibar");
 });
 
-test("no response has content of any account", async () => {
+test("no operator response has content of any account", async () => {
   const app = await startTestApp({ env: ADMIN });
   const word = "zanzibar";
   const world = await createWorld(app);
@@ -296,7 +296,7 @@ test("no response has content of any account", async () => {
   for (const one of told) {
     for (const secret of [word, word.toUpperCase(), ...secrets]) expect(one).not.toContain(secret);
   }
-  // Ids of accounts are told, in their list alone; others nowhere.
+  // Ids of accounts appear only in the list of accounts.
   for (const one of told) expect(one).not.toMatch(/\b(key|tsk|qst|itm|act|dev)_[0-9a-f]/);
   expect(told.filter((one) => one.includes(person.account.id)).length).toBe(1);
   for (const line of app.lines) expect(line).not.toContain(ADMIN_TOKEN);

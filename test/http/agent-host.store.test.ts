@@ -1,4 +1,4 @@
-/** The name of an agent's machine in a header, in any script (docs/interface.md 1.6). */
+/** The name of an agent's machine in a header, in any script (§1.6). */
 
 import { expect, test } from "bun:test";
 import { createClient } from "../../src/client/client.ts";
@@ -7,11 +7,11 @@ import { createPair } from "../support/client.ts";
 
 const app = await startTestApp();
 
-/** What a program sends that writes the name in this encoding: `fetch` takes each character for a byte. */
+/** What a program sends that writes the name in this encoding: `fetch` turns each character into a byte. */
 const bytesOf = (name: string, encoding: "utf8" | "latin1") =>
   Buffer.from(name, encoding).toString("latin1");
 
-test("a name is read as UTF-8, and as Latin-1 if it is not UTF-8", async () => {
+test("an agent's host name is read as UTF-8, and as Latin-1 if it is not UTF-8", async () => {
   const { agent } = await createPair(app.url);
   for (const [sent, shown] of [
     [bytesOf("Jürgens-MacBook", "utf8"), "Jürgens-MacBook"],
@@ -28,7 +28,7 @@ test("a name is read as UTF-8, and as Latin-1 if it is not UTF-8", async () => {
   }
 });
 
-test("the client sends a name of any script", async () => {
+test("the client sends a host name in any script", async () => {
   const { agent } = await createPair(app.url);
   for (const name of ["Jürgens-MacBook", "東京-1", "a\nb"]) {
     const client = createClient({ url: app.url, credential: agent.secret, agent_host: name });

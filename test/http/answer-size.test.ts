@@ -1,4 +1,4 @@
-/** What the size of an answer costs, and what the calls of one tRPC batch share. */
+/** What the size of a response costs, and what the calls of one tRPC batch share. */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -14,7 +14,7 @@ const app = await startTestApp();
 const KIB = 1024;
 const ESCAPED = "\u0001".repeat(10_000);
 
-/** The tokens left that an answer tells. */
+/** The tokens left, as the response reports them. */
 const leftOf = (headers: Headers) => Number(/r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]);
 
 interface Call {
@@ -22,7 +22,7 @@ interface Call {
   readonly result?: { readonly data: any };
 }
 
-/** Sends one batch of the same query several times over. */
+/** Sends one batch with the same query several times. */
 async function batchOf(url: string, credential: string, names: readonly string[], input: object) {
   const inputs = encodeURIComponent(JSON.stringify({ ...names.map(() => input) }));
   const path = `/trpc/${names.join()}?batch=1&input=${inputs}`;
@@ -32,7 +32,7 @@ async function batchOf(url: string, credential: string, names: readonly string[]
 
 const codesOf = (calls: readonly Call[]) => calls.map(({ error }) => error?.data.code_name ?? "ok");
 
-test("an answer costs a token for each 64 KiB begun, and up to 64 KiB nothing more", async () => {
+test("a response costs a token for each started 64 KiB after the first", async () => {
   const { person, agent } = await createPair(limited.url);
   for (let i = 0; i < 20; i++) await createTask(agent.send, { title: "t", description: ESCAPED });
   const get = async (path: string) => {
@@ -45,7 +45,7 @@ test("an answer costs a token for each 64 KiB begun, and up to 64 KiB nothing mo
     const more = bytes > 64 * KIB ? Math.ceil(bytes / (64 * KIB)) : 0;
     expect([limit, bytes > 64 * KIB]).toEqual([limit, limit > 1]);
     expect([limit, left]).toEqual([limit, 119 - more]);
-    // The same on tRPC, whose answer is a little longer.
+    // The same on tRPC, whose response is slightly longer.
     const input = encodeURIComponent(JSON.stringify({ limit }));
     const [size, there] = await get(`/trpc/tasks.list?input=${input}`);
     expect(there).toBe(size > 64 * KIB ? 119 - Math.ceil(size / (64 * KIB)) : 119);
@@ -58,7 +58,7 @@ test("an answer costs a token for each 64 KiB begun, and up to 64 KiB nothing mo
   const size = Buffer.byteLength(tool.text);
   expect([tool.status, leftOf(tool.headers)]).toEqual([200, 119 - Math.ceil(size / (64 * KIB))]);
 
-  // A debt is paid off before the next call, and is one window at most.
+  // A debt is paid off before the next call, and is at most one window.
   await clock.advance(60);
   const list = { method: "GET", path: "/v1/tasks?limit=500", credential: agent.secret };
   const send = () => exchange(limited.url, list.method, list.path, list);
@@ -70,11 +70,11 @@ test("an answer costs a token for each 64 KiB begun, and up to 64 KiB nothing mo
   expect(leftOf(answer.headers)).toBe(0);
   await clock.advance(wait);
   expect((await send()).status).toBe(200);
-  // The account has a limit of its own.
+  // The account has its own limit.
   expect((await person.send("GET /v1/keys")).status).toBe(200);
 });
 
-test("20 lists in one batch share 1 MiB; what no longer fits is 429 for that call alone", async () => {
+test("20 lists in one batch share 1 MiB, and each call that no longer fits is 429", async () => {
   const { agent } = await createPair(app.url);
   const made: string[] = [];
   for (let i = 0; i < 30; i++) {
@@ -93,17 +93,17 @@ test("20 lists in one batch share 1 MiB; what no longer fits is 429 for that cal
     if (error) expect(error.data.httpStatus).toBe(429);
     else expect(result!.data.next_cursor).toBeString();
   }
-  // What one of them left is got by its cursor, alone.
+  // The rest of a refused list is read alone, by its cursor.
   const { tasks, next_cursor } = calls[0]!.result!.data;
   const rest = await agent.send(`GET /v1/tasks?limit=500&cursor=${next_cursor}`);
   const ids = [...tasks, ...rest.body.tasks].map(({ id }: { id: string }) => id);
   expect(ids).toEqual(made.toReversed().slice(0, ids.length));
-  // The next batch has a budget of its own.
+  // The next batch has its own budget.
   const again = await batchOf(app.url, agent.secret, ["tasks.list", "tasks.list"], { limit: 2 });
   expect(codesOf(again.calls)).toEqual(["ok", "ok"]);
 });
 
-test("mutations of a batch are never refused for the size of their answers", async () => {
+test("mutations in a batch are never refused because of the size of their responses", async () => {
   const { agent } = await createPair(app.url);
   const { id } = await createTask(agent.send, { title: "t", description: ESCAPED });
   const names = Array<string>(20).fill("tasks.update").join();
@@ -119,7 +119,7 @@ test("mutations of a batch are never refused for the size of their answers", asy
   expect(codesOf(JSON.parse(text))).toEqual(Array(20).fill("ok"));
 });
 
-test("a batch of small lists, reads and waits is answered whole", async () => {
+test("a batch of small lists, reads and waits is answered completely", async () => {
   const { person, agent } = await createPair(app.url);
   const { body: question } = await agent.send("POST /v1/questions", { prompt: "Go on?" });
   for (let i = 0; i < 30; i++) await createTask(agent.send);
@@ -133,7 +133,7 @@ test("a batch of small lists, reads and waits is answered whole", async () => {
   expect([status, codesOf(calls)]).toEqual([200, Array(20).fill("ok")]);
   for (const { result } of calls.slice(3)) expect(result!.data.tasks.length).toBe(30);
 
-  // Many that wait do not hold up the list after them, nor does it end their wait.
+  // Many waits do not hold up the list after them, and it does not end them.
   const waits = Array<string>(19).fill("questions.get");
   const input = { question_id: question.id, wait: 50 };
   const inputs = { ...waits.map(() => input), 19: {} };

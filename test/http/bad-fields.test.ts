@@ -1,4 +1,4 @@
-/** Every body field of every route with what it refuses, and with the most that it takes. */
+/** The values that each body field of each route refuses, and the largest that it accepts. */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -32,7 +32,7 @@ async function forEachField(
   }
 }
 
-test("a value that a field does not take is 422 and stores nothing [§9.2.1 422] [§5.5.5(2)]", async () => {
+test("an invalid field value is 422 and stores nothing [§9.2.1 422] [§5.5.5(2)]", async () => {
   const before = await world.stored();
   const { faults, add } = createCollector();
   let tried = 0;
@@ -48,7 +48,7 @@ test("a value that a field does not take is 422 and stores nothing [§9.2.1 422]
   expect(await world.stored()).toEqual(before);
 });
 
-test("every invalid field of a body is named, and none that is valid [§9.2.1 422]", async () => {
+test("every invalid field of a body is named, and no valid one [§9.2.1 422]", async () => {
   const before = await world.stored();
   const { faults, add } = createCollector();
   for (const route of BODY_ROUTES) {
@@ -65,9 +65,9 @@ test("every invalid field of a body is named, and none that is valid [§9.2.1 42
   expect(await world.stored()).toEqual(before);
 });
 
-test("a required field that is missing is 422 [§9.2.1 422]", async () => {
+test("a missing required field is 422 [§9.2.1 422]", async () => {
   const { faults, add } = createCollector();
-  // docs/interface.md 5: what each body must hold; the fields of any other route are optional.
+  // §5: what each body must hold; all other fields are optional.
   const required: Record<string, string[]> = {
     "PATCH /v1/account": ["settings"],
     "PUT /v1/devices/{device_id}": [
@@ -97,7 +97,7 @@ test("a required field that is missing is 422 [§9.2.1 422]", async () => {
     "POST /v1/questions/{question_id}/receipts": ["event"],
     "POST /v1/messages": ["key_id", "text"],
   };
-  // Of a channel, each type needs another one: any but a browser's this one.
+  // Each type of channel requires another field: all but browsers require this one.
   const by_rule: Record<string, string[]> = { "POST /v1/channels": ["url"] };
   for (const route of BODY_ROUTES) {
     const missing = required[nameOf(route)] ?? [];
@@ -110,7 +110,7 @@ test("a required field that is missing is 422 [§9.2.1 422]", async () => {
   expect(faults).toEqual([]);
 });
 
-test("exactly the limit, in code points, is taken and stored as sent", async () => {
+test("a value of exactly the limit, in code points, is accepted and stored as sent", async () => {
   const faults: string[] = [];
   await forEachField(async ({ route, kind, name, body: others, label }) => {
     for (const value of rowOf(route.procedure, name).good) {
@@ -125,7 +125,7 @@ test("exactly the limit, in code points, is taken and stored as sent", async () 
       const sent = JSON.parse(value);
       const got = answer.body?.key?.[name] ?? answer.body?.[name];
       if (got !== undefined && sent !== null && !Bun.deepEquals(got, sent)) faults.push(fault);
-      // A key may hold 20 pending questions only.
+      // A key may have only 20 pending questions.
       if (route.procedure === "questions.ask") {
         await world.agent.send(`DELETE /v1/questions/${answer.body.id}`);
       }
@@ -134,7 +134,7 @@ test("exactly the limit, in code points, is taken and stored as sent", async () 
   expect(faults).toEqual([]);
 });
 
-test("only progress and status_note of a task take null, which clears them [§5.5.5(2)]", async () => {
+test("null clears progress and status_note of a task, and no other field accepts it [§5.5.5(2)]", async () => {
   const task = await createTask(world.agent.send);
   const path = `PATCH /v1/tasks/${task.id}` as const;
   const set = { progress: 5, status_note: "on it" };
@@ -147,7 +147,7 @@ test("only progress and status_note of a task take null, which clears them [§5.
   }
 });
 
-test("an account names the key of a new task, with an id and nothing else [§5.5.3(1)] [§9.2.1 422]", async () => {
+test("an account names the key of a new task only by its id [§5.5.3(1)] [§9.2.1 422]", async () => {
   const { faults, add } = createCollector();
   const create = BODY_ROUTES.find((route) => route.procedure === "tasks.create")!;
   const without = await world.send(create, "account", { body: '{"title":"a"}' });
@@ -160,7 +160,7 @@ test("an account names the key of a new task, with an id and nothing else [§5.5
   expect(faults).toEqual([]);
 });
 
-test("a reason names the rule alone [§9.2.1 422]", async () => {
+test("the reason of an invalid field names only the rule [§9.2.1 422]", async () => {
   const reasons = async (line: `${string} /${string}`, body: object) =>
     (await (line.endsWith("account") ? world.person : world.agent).send(line, body)).body.fields;
   const ask = "POST /v1/questions";

@@ -1,4 +1,4 @@
-/** Bodies that are no JSON object of the route, sent to every route: refused, and nothing stored. */
+/** Bodies that are not a JSON object of the route are refused on every route, and store nothing. */
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 const MIB = 1024 * 1024;
-/** docs/interface.md 1.3.2: on these a missing body is the same as `{}`. */
+/** On these routes a missing body is the same as `{}` (§1.3.2). */
 const OPTIONAL_BODY = [
   "POST /v1/sessions/{session_id}/confirm",
   "POST /v1/accounts",
@@ -29,7 +29,7 @@ const OPTIONAL_BODY = [
   "POST /v1/channels/{channel_id}/test",
 ];
 
-/** Calls `send` for every route with a body and every credential kind it lets in. */
+/** Calls `send` for every route with a body and every kind of credential that it accepts. */
 async function forEachBody(
   send: (call: {
     route: Route;
@@ -43,7 +43,7 @@ async function forEachBody(
   }
 }
 
-/** A byte that never occurs, one cut off, an overlong form, a surrogate, one past the last. */
+/** A byte that never occurs, a truncated one, an overlong form, a surrogate, and one past the last. */
 const NOT_UTF8 = [[0xff], [0xc3], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80]];
 
 test("a body that is not JSON is 400 [§9.1.3]", async () => {
@@ -84,7 +84,7 @@ test("a body that is not JSON is 400 [§9.1.3]", async () => {
   expect(faults).toEqual([]);
 });
 
-test("a missing body is 400, where it may not be left out [§9.1.3]", async () => {
+test("a missing body is 400 unless the route allows it [§9.1.3]", async () => {
   const { faults, add } = createCollector();
   await forEachBody(async ({ route, kind, label }) => {
     const answers = [
@@ -101,7 +101,7 @@ test("a missing body is 400, where it may not be left out [§9.1.3]", async () =
   expect(faults).toEqual([]);
 });
 
-test("a body that is JSON but no object is 422, the field being the body [§9.2.1 422]", async () => {
+test("a JSON body that is not an object is 422 and names `body` as the field [§9.2.1 422]", async () => {
   const { faults, add } = createCollector();
   const deep = 50_000;
   const kinds = ["null", "[1]", "[]", '"x"', "5", "true", "[{}]", `"${MARK}"`, `[["${MARK}"]]`];
@@ -114,7 +114,7 @@ test("a body that is JSON but no object is 422, the field being the body [§9.2.
   expect(faults).toEqual([]);
 });
 
-test("an unknown field is 422, named if its name looks like a field [§9.2.1 422]", async () => {
+test("an unknown field is 422, and is named if its name looks like that of a field [§9.2.1 422]", async () => {
   const names: [name: string, field: string][] = [
     ["titel", "titel"],
     ["x", "x"],
@@ -157,7 +157,7 @@ test("an unknown field is 422, named if its name looks like a field [§9.2.1 422
   expect(faults).toEqual([]);
 });
 
-test("members of __proto__ are no fields of the body [§9.2.1 422]", async () => {
+test("members of __proto__ are not fields of the body [§9.2.1 422]", async () => {
   const task = `/v1/tasks/${world.task.id}`;
   const patch = ROUTES.find((route) => route.procedure === "tasks.update")!;
   const body = `{"__proto__":{"title":"${MARK}","notify":false},"status":"done"}`;
@@ -204,7 +204,7 @@ test("a body of another media type is 415 [§9.1.3]", async () => {
   expect(faults).toEqual([]);
 });
 
-test("a compressed body is 415, and says so [§9.1.3]", async () => {
+test("a compressed body is 415, and the response says so [§9.1.3]", async () => {
   const { faults, add } = createCollector();
   await forEachBody(async ({ route, kind, label }) => {
     const body = bodyOf(world, route, kind)!;
@@ -215,7 +215,7 @@ test("a compressed body is 415, and says so [§9.1.3]", async () => {
       add(`${label} ${coding}`, answer, "unsupported_media_type");
       expect(answer.body.detail).toContain("compressed");
     }
-    // A coding that the body does not have, as some clients name one, changes nothing.
+    // Some clients name a coding that the body does not have: this changes nothing.
     for (const coding of ["identity", "utf-8", "none", "gzip"]) {
       const headers = { "content-encoding": coding };
       const plain = await world.send(route, kind, { body: "[1]", headers });
@@ -230,7 +230,7 @@ test("a compressed body is 415, and says so [§9.1.3]", async () => {
   expect(faults).toEqual([]);
 });
 
-/** A stream whose length nobody knows before its end. */
+/** A stream whose length is unknown until it ends. */
 function inChunks(bytes: Uint8Array): ReadableStream {
   let at = 0;
   return new ReadableStream({
@@ -242,7 +242,7 @@ function inChunks(bytes: Uint8Array): ReadableStream {
   });
 }
 
-test("a body above 256 KiB is 413, with a declared length and in chunks [§9.1.3]", async () => {
+test("a body above 256 KiB is 413, with a declared length or in chunks [§9.1.3]", async () => {
   const { faults, add } = createCollector();
   const big = Buffer.alloc(10 * MIB, 0x20);
   await forEachBody(async ({ route, kind, label }) => {
@@ -256,7 +256,7 @@ test("a body above 256 KiB is 413, with a declared length and in chunks [§9.1.3
   expect(faults).toEqual([]);
 });
 
-test("exactly 256 KiB is read, one byte more is not [§9.1.3]", async () => {
+test("a body of exactly 256 KiB is read, and one more byte is refused [§9.1.3]", async () => {
   const { faults, add } = createCollector();
   await forEachBody(async ({ route, kind, label }) => {
     const body = "[1]".padEnd(MIB / 4, " ");
@@ -277,9 +277,9 @@ test("exactly 256 KiB is read, one byte more is not [§9.1.3]", async () => {
   expect(faults).toEqual([]);
 });
 
-test("a declared length above the limit is refused before the body comes [§9.1.3]", async () => {
+test("a declared length above the limit is refused before the body arrives [§9.1.3]", async () => {
   for (const route of ROUTES) {
-    // 100 MiB too: no limit of the server beneath may answer in our place.
+    // Also 100 MiB: no limit of the server beneath may answer instead of ours.
     for (const size of [10 * MIB, 100 * MIB]) {
       const { credentials, pathOf } = world;
       const connection = await connect(app.url);
@@ -297,7 +297,7 @@ test("a declared length above the limit is refused before the body comes [§9.1.
   }
 });
 
-test("chunks without an end are refused once they are too many [§9.1.3]", async () => {
+test("endless chunks are refused once they exceed the limit [§9.1.3]", async () => {
   const chunk = `10000\r\n${" ".repeat(0x10000)}\r\n`;
   for (const route of BODY_ROUTES) {
     const { credentials, pathOf } = world;
@@ -316,7 +316,7 @@ test("chunks without an end are refused once they are too many [§9.1.3]", async
   }
 });
 
-test("after a refused body, the connection does not take the rest of it for a request [§9.1.3]", async () => {
+test("after a refused body, the rest of it is not taken for a request [§9.1.3]", async () => {
   const authorization = `Bearer ${world.agent.secret}`;
   const inner = head("DELETE", `/v1/tasks/${world.task.id}`, { authorization });
   const connection = await connect(app.url);
@@ -326,7 +326,7 @@ test("after a refused body, the connection does not take the rest of it for a re
     ["POST", "/v1/tasks", "application/json", inner, "invalid_json"],
     ["POST", "/v1/nothing", "application/json", inner, "unknown_path"],
     ["PUT", "/v1/tasks", "application/json", inner, "method_not_allowed"],
-    // A route without a body does not read the one that comes.
+    // A route without a body does not read the one that arrives.
     ["DELETE", "/v1/tasks/tsk_0", "application/json", inner, "not_found"],
   ] as const) {
     connection.write(head(method, path, { authorization, "content-type": type }, body) + body);
@@ -347,7 +347,7 @@ test("a client that disconnects in the middle of its body leaves nothing behind 
   connection.write(`${head("POST", "/v1/tasks", headers)}{"title":"half"}`);
   const count = app.lines.length;
   connection.end();
-  // The server has come to the end of it: 400, for a reader that has gone.
+  // The server has reached the end of the body: 400, for a reader that has gone.
   const done = await until(() => app.lines.slice(count).find((line) => line.includes('"request"')));
   expect(JSON.parse(done)).toMatchObject({ route: "POST /v1/tasks", status: 400 });
 });

@@ -1,4 +1,4 @@
-/** Ids in the path, query parameters and cursors that no route takes. */
+/** Ids in the path, query parameters and cursors that no route accepts. */
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -8,12 +8,12 @@ import { nameOf, ROUTES, type Route } from "../support/routes.ts";
 import { MARK } from "../support/wire.ts";
 import { bodyOf, createCollector, createWorld, type Kind, kindsOf } from "../support/world.ts";
 
-// With Web Push, so that its key is there to be read.
+// With Web Push, so that its key can be read.
 const app = await startTestApp({ env: { VAPID_SUBJECT: "mailto:relay@example.com" } });
 const world = await createWorld(app);
 
 for (let i = 0; i < 3; i++) await createTask(world.agent.send, { title: `task ${i}` });
-// Seen before the tests, whose good reads would have that effect.
+// Marked as seen before the tests, whose reads would otherwise do it.
 await world.agent.send("GET /v1/tasks");
 
 let before: unknown;
@@ -24,7 +24,7 @@ afterEach(async () => {
   expect(await world.stored()).toEqual(before);
 });
 
-/** Every route and credential kind that fits `select`, with a body that would be taken. */
+/** Every route and kind of credential that fits `select`, with a valid body. */
 async function forEachCall(
   select: (route: Route) => boolean,
   run: (call: {
@@ -44,7 +44,7 @@ async function forEachCall(
   }
 }
 
-test("an id that is no id of the caller's is 404, whatever its shape [§1.4.3]", async () => {
+test("an id that names nothing of the caller's is 404, whatever its form [§1.4.3]", async () => {
   const { faults, add } = createCollector();
   const { task, question, agent, person } = world;
   await forEachCall(
@@ -83,13 +83,13 @@ test("an id that is no id of the caller's is 404, whatever its shape [§1.4.3]",
             encodeURIComponent("😀".repeat(500)),
             "x".repeat(8_000),
           ],
-          // The ids of other resources of the caller.
+          // The ids of the caller's other resources.
           ...[task.id, question.id, agent.key.id].filter((id) => !id.startsWith(prefix)),
         ];
         for (const id of strange) {
           const answer = await send(world.pathOf(route, { [name]: id }));
           const what = `${label} ${id.slice(0, 40)}`;
-          // The client makes the ids of devices: one of another shape cannot be put.
+          // Clients choose the ids of devices; an id of another form cannot be registered.
           if (route.procedure === "devices.put") add(what, answer, "invalid_fields", [name]);
           else add(what, answer, "not_found", [name]);
         }
@@ -103,7 +103,7 @@ test("an id that is no id of the caller's is 404, whatever its shape [§1.4.3]",
   expect(faults).toEqual([]);
 });
 
-test("a parameter outside its range or form is 422, never clamped [§9.2.1 422]", async () => {
+test("a query parameter outside its range or form is 422, never clamped [§9.2.1 422]", async () => {
   const { faults, add } = createCollector();
   await forEachCall(
     (route) => route.in_query.length > 0,
@@ -116,7 +116,7 @@ test("a parameter outside its range or form is 422, never clamped [§9.2.1 422]"
           const answer = await send(world.pathOf(route) + query);
           add(`${label} ${JSON.stringify(text.slice(0, 40))}`, answer, "invalid_fields", [name]);
         }
-        // Neither an empty parameter nor one without a sign of equality is the default.
+        // Neither an empty parameter nor one without an equals sign means the default.
         if (row.bad.includes("")) {
           add(label, await send(`${world.pathOf(route)}?${name}`), "invalid_fields", [name]);
         }
@@ -126,7 +126,7 @@ test("a parameter outside its range or form is 422, never clamped [§9.2.1 422]"
   expect(faults).toEqual([]);
 });
 
-test("a parameter of one value given twice is 422, also when both are the same [§9.2.1 422]", async () => {
+test("a parameter of one value is 422 when sent twice, even with equal values [§9.2.1 422]", async () => {
   const { faults, add } = createCollector();
   await forEachCall(
     (route) => route.in_query.length > 0,
@@ -144,7 +144,7 @@ test("a parameter of one value given twice is 422, also when both are the same [
   expect(faults).toEqual([]);
 });
 
-test("a list takes its values separated by commas, repeated, or both [§1.5.1]", async () => {
+test("a list parameter accepts values separated by commas, repeated, or both [§1.5.1]", async () => {
   const faults: string[] = [];
   const { faults: refused, add } = createCollector();
   let lists = 0;
@@ -186,7 +186,7 @@ test("a list takes its values separated by commas, repeated, or both [§1.5.1]",
   expect([lists, faults, refused]).toEqual([6, [], []]);
 });
 
-test("the ends of each range are taken, and unknown parameters are ignored [§5.5.2 limit] [§17.1]", async () => {
+test("the ends of each range are accepted, and unknown parameters are ignored [§5.5.2 limit] [§17.1]", async () => {
   const unknown = [
     ...["?x=1", "?", "?&&", "?=", "?%00=%00", "?%", "?__proto__=1&constructor=2&toString=3"],
     ...["?Limit=0&STATUS=x&Wait=51", "?limit[]=0&status[]=x", "?x=1&x=1", `?${MARK}=${MARK}`],
@@ -194,16 +194,16 @@ test("the ends of each range are taken, and unknown parameters are ignored [§5.
   ];
   const faults: string[] = [];
   await forEachCall(
-    // The reads that go on being what they are.
+    // The reads whose result stays the same.
     (route) => route.method === "GET",
     async ({ route, kind, label, send }) => {
       const path = world.ownOf(route, kind);
-      // An inbox that is read is another one the next time.
+      // Reading an inbox changes what the next read returns.
       if (route.procedure === "inbox.read") while ((await send(path)).body.items.length > 0);
       let plain = await send(path);
       for (const query of unknown) {
         const answer = await send(path + query);
-        // A webhook may have failed meanwhile, which changes the answers about it.
+        // A webhook may have failed meanwhile, which changes its responses.
         if (answer.text !== plain.text) plain = await send(path);
         if (answer.status !== 200 || answer.text !== plain.text) faults.push(`${label} ${query}`);
       }
@@ -218,7 +218,7 @@ test("the ends of each range are taken, and unknown parameters are ignored [§5.
   expect(faults).toEqual([]);
 });
 
-test("a cursor that is not of this list and filter is 422 [§1.5.2]", async () => {
+test("a cursor of another list or filter is 422 [§1.5.2]", async () => {
   const { person, agent, other } = world;
   const cursorOf = async (send: typeof agent.send, query: string): Promise<string> => {
     const { body } = await send(`GET /v1/tasks?limit=1${query}`);
@@ -233,15 +233,15 @@ test("a cursor that is not of this list and filter is 422 [§1.5.2]", async () =
     "of another priority": await cursorOf(agent.send, "&priority=medium"),
     "of the account": await cursorOf(person.send, ""),
     "of the account, this key": await cursorOf(person.send, `&key_id=${agent.key.id}`),
-    "cut off": own.slice(0, -1),
-    "one longer": `${own}A`,
-    "with a sign that is none of base64url": `${own}!`,
+    truncated: own.slice(0, -1),
+    "one character longer": `${own}A`,
+    "with a character outside base64url": `${own}!`,
     "with padding": `${own}=`,
     "in another alphabet": Buffer.from(`${text}\u00ff\u00fe`).toString("base64"),
     "of another time": encode(text.replace(/^./, (first) => (first === "z" ? "y" : "z"))),
     "of another task": encode(text.replace(/tsk_./, "tsk_f")),
     "without its end": encode(text.slice(0, -1)),
-    "with more behind it": encode(`${text}x`),
+    "with a character added": encode(`${text}x`),
     "an id alone": world.task.id,
     "the first letter's case": own.replace(/^./, (first) => first.toUpperCase()),
   };

@@ -1,4 +1,4 @@
-/** Which hosts are this server's, the base address of a request, and those for another device. */
+/** Which hosts belong to this server, the base address of a request, and the addresses for other devices. */
 
 import { expect, test } from "bun:test";
 import type { NetworkInterfaceInfo } from "node:os";
@@ -63,7 +63,7 @@ const INVALID = [
   ...["a b", "127.evil..", "%6cocalhost.evil"],
 ];
 
-test("addresses, names without a dot and this machine's own name are accepted, on any port [§1.7.2]", () => {
+test("a Host that is an address, a name without a dot or this machine's name is accepted, on any port [§1.7.2]", () => {
   const { isAcceptedHost, hostRefusal, ofRequest } = create();
   for (const host of ACCEPTED) {
     expect([host, isAcceptedHost(host)]).toEqual([host, true]);
@@ -106,7 +106,7 @@ test("the base address of a request has the host that its client used [§1.7.3]"
   }
 });
 
-test("the scheme is that of PUBLIC_URL, of TLS here, or of the trusted proxy [§1.7.3]", () => {
+test("the scheme comes from PUBLIC_URL, from TLS in this process, or from the trusted proxy [§1.7.3]", () => {
   const shown = create({ public_url: "https://relay.example/x", trusted_hops: 1 });
   const plain = { "x-forwarded-proto": "http" };
   expect(shown.ofRequest(requestTo("relay.example:443", plain))).toBe("https://relay.example/x");
@@ -119,7 +119,7 @@ test("the scheme is that of PUBLIC_URL, of TLS here, or of the trusted proxy [§
   expect(sent(0, "https")).toBe("http://box");
   expect(sent(1, "https")).toBe("https://box");
   expect(sent(1, "HTTPS")).toBe("https://box");
-  // The last entry is our proxy's, whatever the client sent before it.
+  // The last entry is from our proxy, whatever the client sent before it.
   expect(sent(1, "https, http")).toBe("http://box");
   expect(sent(2, "http, https , http")).toBe("https://box");
   // The inner proxy replaced it.
@@ -129,7 +129,7 @@ test("the scheme is that of PUBLIC_URL, of TLS here, or of the trusted proxy [§
   }
 });
 
-test("a network card comes before bridges and IPv6; loopback and link-local are left out [§1.7.4]", () => {
+test("network cards come before bridges and IPv6, and loopback and link-local are left out [§1.7.4]", () => {
   const found = lanAddresses({
     lo: [interfaceOf("127.0.0.1", true)],
     "br-12ab": [interfaceOf("172.18.0.1")],

@@ -1,4 +1,4 @@
-/** Bodies that begin and do not go on: what they may hold, how long, and whose goes first. */
+/** Bodies that start and then stall: how much they may hold, for how long, and whose is abandoned first. */
 
 import { afterEach, expect, test } from "bun:test";
 import { createBodyBudget } from "../../src/overload/body-budget.ts";
@@ -15,26 +15,26 @@ const clock = createTestClock();
 const app = await startTestApp({ clock, env: { ...ADMIN, TRUST_PROXY: "1" } });
 const { person, agent } = await createPair(app.url);
 
-/** The longest body, and how many of them there can be at once: 64 MiB in all. */
+/** The longest body, and how many of them fit at once: 64 MiB in all. */
 const LONGEST = 256 * 1024;
 const ROOM = 256;
-/** Bodies of one address at once, however little came of them. */
+/** Bodies of one address at once, however little of them has arrived. */
 const PER_ADDRESS = 1_024;
 
 const JSON_TYPE = { "content-type": "application/json" };
 const authorization = `Bearer ${agent.secret}`;
 const BODY = '{"title":"t"}'.padEnd(LONGEST);
 
-/** Every connection that is still open. */
+/** Every open connection. */
 const open: RawConnection[] = [];
 
-/** Requests that are not answered yet, without the one that asks. */
+/** Unanswered requests, without the one that asks. */
 const inFlight = async () =>
   sampleOf((await metricsOf(app.url)).all, "http_requests_in_flight")! - 1;
 
 interface Begun {
   readonly path?: string;
-  /** Bytes that are sent of it; all but one unless given. */
+  /** Bytes of it to send; all but one by default. */
   readonly sent?: number;
   /** The declared length. */
   readonly length?: number;
@@ -43,11 +43,11 @@ interface Begun {
   /** The address that it comes from. */
   readonly from?: string;
   readonly headers?: Record<string, string>;
-  /** How many are given up for it. */
+  /** How many bodies are abandoned for it. */
   readonly instead?: number;
 }
 
-/** Begins so many bodies, and waits until the server has what was sent of them. */
+/** Starts this many bodies, and waits until the server has what was sent of them. */
 async function begin(count: number, begun: Begun = {}): Promise<RawConnection[]> {
   const { path = "/v1/tasks", length = LONGEST, chunked, from = "203.0.113.1" } = begun;
   const { sent = length - 1, headers = {}, instead = 0 } = begun;
@@ -65,7 +65,7 @@ async function begin(count: number, begun: Begun = {}): Promise<RawConnection[]>
   open.push(...connections);
   const part = BODY.slice(0, sent);
   const chunk = chunked && sent > 0 ? `${sent.toString(16)}\r\n${part}\r\n` : part;
-  // The head first, so that the body is one that is waited for.
+  // The head first, so that the server waits for the body.
   for (const connection of connections) connection.write(text);
   await until(async () => (await inFlight()) >= before + count - instead);
   for (const connection of connections) connection.write(chunk);
@@ -75,7 +75,7 @@ async function begin(count: number, begun: Begun = {}): Promise<RawConnection[]>
 
 const beginOne = async (begun?: Begun) => (await begin(1, begun))[0]!;
 
-/** Ends every connection, and waits until the server knows. */
+/** Ends every connection, and waits until the server notices. */
 async function leave(): Promise<void> {
   for (const connection of open.splice(0)) connection.end();
   await until(async () => (await inFlight()) === 0);
@@ -83,7 +83,7 @@ async function leave(): Promise<void> {
 
 afterEach(leave);
 
-/** Sends the last byte of a body that `begin` began. */
+/** Sends the last byte of a body that `begin` started. */
 async function finish(connection: RawConnection): Promise<number> {
   connection.write(BODY.slice(-1));
   return (await connection.answer())!.status;
@@ -99,7 +99,7 @@ test("above 64 MiB the address that holds the most loses its oldest body, on eve
   const ours = await begin(57, { from: "203.0.113.8", headers: { authorization } });
   expect(await inFlight()).toBe(ROOM);
 
-  // It is the other address that holds the most, though ours is the one that goes beyond.
+  // The other address holds the most, although ours exceeds the bound.
   await begin(1, { from: "203.0.113.8", instead: 1 });
   const refused = (await rest.answer())!;
   expectProblem(refused, "rate_limited");
@@ -111,7 +111,7 @@ test("above 64 MiB the address that holds the most loses its oldest body, on eve
   expect(JSON.parse(told.text).error.data.code_name).toBe("rate_limited");
   await begin(1, { from: "203.0.113.9", instead: 1 });
   expectProblem((await mcp.answer())!, "rate_limited");
-  // A connection whose body was given up is closed.
+  // The connection of an abandoned body is closed.
   for (const connection of [rest, trpc, mcp]) expect(await connection.answer()).toBeNull();
 
   expect(await inFlight()).toBeGreaterThan(ROOM - 3);
@@ -120,15 +120,15 @@ test("above 64 MiB the address that holds the most loses its oldest body, on eve
   expect(await finish(theirs[0]!)).toBe(401);
 });
 
-test("bodies that are declared and not sent count for nothing", async () => {
+test("declared bytes that were not sent do not count", async () => {
   const ours = await begin(2, { from: "203.0.113.8", headers: { authorization } });
-  // They declare 250 MiB together.
+  // Together they declare 250 MiB.
   await begin(1_000, { sent: 0 });
   expect(await inFlight()).toBe(1_002);
   for (const connection of ours) expect(await finish(connection)).toBe(201);
 });
 
-test("one address has 1,024 bodies under way, and one more takes the place of its oldest", async () => {
+test("one address has 1,024 bodies under way, and one more replaces its oldest", async () => {
   const ours = await beginOne({ from: "203.0.113.8", headers: { authorization } });
   const oldest = await beginOne({ sent: 0 });
   await begin(PER_ADDRESS - 1, { sent: 0, length: 20 });
@@ -138,7 +138,7 @@ test("one address has 1,024 bodies under way, and one more takes the place of it
   expect(await finish(ours)).toBe(201);
 });
 
-test("a body that has ended in any way counts for nothing", async () => {
+test("a body that has ended in any way no longer counts", async () => {
   const ends: Record<string, () => Promise<unknown>> = {
     read: () => agent.send("POST /v1/tasks", BODY),
     "read late": async () => {
@@ -171,7 +171,7 @@ test("a body that has ended in any way counts for nothing", async () => {
       }),
   };
   for (const end of Object.values(ends)) for (let i = 0; i < 3; i++) await end();
-  // One given up before its end, too.
+  // Also a body that was abandoned before its end.
   const oldest = await beginOne();
   await begin(ROOM, { instead: 1 });
   expectProblem((await oldest.answer())!, "rate_limited");
@@ -182,7 +182,7 @@ test("a body that has ended in any way counts for nothing", async () => {
   await begin(1, { instead: 1 });
 });
 
-test("a request without a body, or with all of it, goes through while there is no room", async () => {
+test("a request without a body, or with all of it, succeeds while there is no room", async () => {
   await begin(ROOM);
   expect((await client(app.url)("POST /v1/accounts")).status).toBe(201);
   expect((await person.send("GET /v1/keys")).status).toBe(200);
@@ -190,7 +190,7 @@ test("a request without a body, or with all of it, goes through while there is n
   expect(await inFlight()).toBe(ROOM);
 });
 
-test("a body that is not there after 30 s is refused, and its connection closed", async () => {
+test("a body that is incomplete after 30 s is refused, and its connection closed", async () => {
   const slow = await beginOne({ sent: 1 });
   const small = await beginOne({ sent: 1, length: 20 });
   await clock.advance(20);
@@ -209,7 +209,7 @@ test("a body that is not there after 30 s is refused, and its connection closed"
   expect(await inFlight()).toBe(0);
 });
 
-test("bytes that arrive of an abandoned body count for nothing", async () => {
+test("bytes that arrive for an abandoned body do not count", async () => {
   const limits = { bodies_bytes: 10, bodies: 100, bodies_per_address: 100, body_seconds: 30 };
   const room = createBodyBudget({ clock: createTestClock(), limits });
   const turn = () => new Promise<void>((next) => setImmediate(next));

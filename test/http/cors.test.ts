@@ -1,4 +1,4 @@
-/** CORS: off, or for exactly the origins that are named. */
+/** CORS: off, or only for the named origins. */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -25,7 +25,7 @@ const preflight = (url: string, path: string, origin = ORIGIN) =>
     headers: { origin, "access-control-request-method": "POST" },
   });
 
-/** Path -> the methods that the interface gives it. */
+/** Path -> its methods in the interface. */
 const METHODS = new Map<string, Set<string>>();
 for (const name of [...Object.keys(OPERATIONS), "GET /v1/openapi.json"]) {
   const [method, path] = name.split(" ") as [string, string];
@@ -34,7 +34,7 @@ for (const name of [...Object.keys(OPERATIONS), "GET /v1/openapi.json"]) {
   if (method === "GET") methods.add("HEAD");
 }
 
-test("a preflight of an allowed origin tells the methods of the path and the headers that may be sent", async () => {
+test("a preflight of an allowed origin names the path's methods and the headers that may be sent", async () => {
   expect(METHODS.size).toBeGreaterThan(8);
   for (const [path, methods] of [...METHODS, ["/trpc/tasks.list", new Set(["GET", "POST"])]] as [
     string,
@@ -51,13 +51,13 @@ test("a preflight of an allowed origin tells the methods of the path and the hea
     });
     expect([headers.get("vary"), headers.get("cache-control")]).toEqual(["Origin", "no-store"]);
   }
-  // However often, it is no refusal.
+  // However often it is repeated, it is not refused.
   for (let i = 0; i < 70; i++) await preflight(app.url, "/v1/tasks", OTHER);
   const { status, headers } = await preflight(app.url, "/v1/tasks", OTHER);
   expect([status, headers.get("access-control-allow-origin")]).toEqual([204, OTHER]);
 });
 
-test("every answer to an allowed origin may be read, errors and streams too", async () => {
+test("every response to an allowed origin may be read, including errors and streams", async () => {
   const credential = agent.secret;
   const answers = [
     [200, "GET", "/v1/tasks", { credential }],
@@ -93,7 +93,7 @@ test("every answer to an allowed origin may be read, errors and streams too", as
   await response.body!.cancel();
 });
 
-test("any other origin, and a request without one, gets no permission", async () => {
+test("any other origin, and a request without one, gets no CORS headers", async () => {
   const credential = agent.secret;
   const strange = ["https://app.example:8443", "http://app.example", "https://APP.example", "null"];
   for (const origin of [
@@ -104,7 +104,7 @@ test("any other origin, and a request without one, gets no permission", async ()
   ]) {
     const answer = await exchange(app.url, "GET", "/v1/tasks", { credential, headers: { origin } });
     expect([origin, answer.status, corsOf(answer.headers)]).toEqual([origin, 200, {}]);
-    // What is right for one origin is wrong for another: a cache must know.
+    // The response depends on the origin, and caches must know that.
     expect(answer.headers.get("vary")).toBe("Origin");
     const asked = await preflight(app.url, "/v1/tasks", origin);
     expectProblem(asked, "method_not_allowed");
@@ -112,7 +112,7 @@ test("any other origin, and a request without one, gets no permission", async ()
   }
   const plain = await exchange(app.url, "GET", "/v1/tasks", { credential });
   expect([corsOf(plain.headers), plain.headers.get("vary")]).toEqual([{}, "Origin"]);
-  // OPTIONS that asks for nothing is a method like another.
+  // OPTIONS without a preflight is an ordinary method.
   const headers = { origin: ORIGIN };
   const options = await exchange(app.url, "OPTIONS", "/v1/tasks", { headers });
   expectProblem(options, "method_not_allowed");
@@ -120,7 +120,7 @@ test("any other origin, and a request without one, gets no permission", async ()
   expectProblem(await preflight(app.url, "/v1/nothing"), "unknown_path");
 });
 
-test("what is no interface for pages has no CORS", async () => {
+test("paths that are not an interface for pages have no CORS", async () => {
   for (const path of ["/health", "/nothing", "/v1x", "/trpcx/a"]) {
     const answer = await exchange(app.url, "GET", path, { headers: { origin: ORIGIN } });
     expect([path, corsOf(answer.headers), answer.headers.get("vary")]).toEqual([path, {}, null]);
@@ -128,7 +128,7 @@ test("what is no interface for pages has no CORS", async () => {
   }
 });
 
-test("without CORS_ORIGINS no header is sent, and OPTIONS is refused as ever", async () => {
+test("without CORS_ORIGINS no header is sent, and OPTIONS is refused as usual", async () => {
   const { agent: one } = await createPair(off.url);
   for (const path of ["/v1/tasks", "/v1/nothing", "/trpc/tasks.list?input={}"]) {
     const headers = { origin: ORIGIN };

@@ -1,31 +1,31 @@
-/** Who may do what to whose: one rule for each procedure, from the columns and clauses of docs/interface.md. */
+/** Who may call each procedure on whose resources: one rule each, from the columns and clauses of docs/interface.md. */
 
 import { DEVICE, WEBHOOK } from "../support/client.ts";
 import type { Resource } from "../support/credentials.ts";
 import { WORK_RULES } from "./credentials-work.rules.ts";
 
 export interface Action {
-  /** What the request names, if anything; it must be the caller's. */
+  /** What the request names, if anything; it must belong to the caller. */
   readonly names?: Resource;
   /** The kind that may not send this: `422 fields.key_id` (§5.5.3, §4.1.4). */
   readonly not_for?: "account" | "key";
-  /** True: what is named or shown may be of any key of the caller's account. */
+  /** True: what is named or shown may belong to any key of the caller's account. */
   readonly by_account?: boolean;
-  /** What it names besides, always the caller's own. */
+  /** What it also names, always the caller's own. */
   readonly beside?: Resource;
   readonly input: (id: string, beside: string) => Record<string, unknown>;
   readonly success: 200 | 201 | 204;
-  /** True: success ends the resource, or the caller's account when it names none. */
+  /** True: success ends the resource, or the caller's account if it names none. */
   readonly ends?: boolean;
 }
 
 export interface Rule {
-  /** docs/interface.md 5.1.1. */
+  /** §5.1.1. */
   readonly access: "none" | "account" | "key" | "any";
   readonly actions: Readonly<Record<string, Action>>;
 }
 
-/** One rule per procedure; one without a rule fails the test below. */
+/** One rule for each procedure; a procedure without a rule fails the test below. */
 export const RULES: Readonly<Record<string, Rule>> = {
   "accounts.create": {
     access: "none",
@@ -96,7 +96,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
     actions: { "[§5.14.1]": { input: () => ({}), success: 201 } },
   },
   "pairings.lookup": { access: "none", actions: {} },
-  // What a code opens is the business of test/api/pairings.store.test.ts.
+  // What a code opens is tested in test/api/pairings.store.test.ts.
   "pairings.claim": { access: "none", actions: {} },
   "devices.list": {
     access: "account",
@@ -211,7 +211,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
       "[§5.4.8]": { names: "key", input: (key_id) => ({ key_id }), success: 200 },
     },
   },
-  // What a grant is, and whose, is the business of test/oauth.
+  // What a grant is, and whose, is tested in test/oauth.
   "keys.revokeGrant": { access: "account", actions: {} },
   // An agent names its own key: test/notify/key-webhooks.store.test.ts.
   "keys.setWebhook": { access: "any", actions: {} },

@@ -1,6 +1,6 @@
 /**
- * A key never sees, names or changes what belongs to another key or account: every procedure, with
- * every kind of credential, on resources of every owner. What is right is computed from RULES.
+ * A key never sees, names or changes what belongs to another key or account: every procedure is called with
+ * every kind of credential, on resources of every owner. RULES gives the expected response.
  */
 
 import { expect, test } from "bun:test";
@@ -19,7 +19,7 @@ import { type Action, RULES, type Rule } from "./credentials.rules.ts";
 const app = await startTestApp({ env: { VAPID_SUBJECT: "mailto:relay@example.com" } });
 const holders = await createHolders(app.url);
 
-/** The one answer that is right, from the order of the checks (docs/interface.md 9.4). */
+/** The only correct response, from the order of the checks (§9.4). */
 function expected(
   { access }: Rule,
   action: Action,
@@ -60,7 +60,7 @@ async function call(
   return exchange(app.url, route.method, path + (query && `?${query}`), headers);
 }
 
-/** Every cell of one action; gives what was wrong. */
+/** Tries every combination for one action; returns the failures. */
 async function tryAction(surface: Surface, procedure: string, rule: Rule, action: Action) {
   const faults: string[] = [];
   for (const credential of holders.credentials) {
@@ -75,7 +75,7 @@ async function tryAction(surface: Surface, procedure: string, rule: Rule, action
         ends && !action.names ? await holders.throwaway(credential) : credential.header;
       const answer = await call(surface, procedure, action.input(id, beside), header);
       if (ends && action.names) holders.usedUp(action.names, target);
-      // So that the key's 20 pending questions are not used up.
+      // Keeps the key below 20 pending questions.
       if (answer.status < 300 && procedure === "questions.ask") {
         const asked = answer.body.id ?? answer.body.result.data.id;
         await holders.send(credential)(`DELETE /v1/questions/${asked}`);
@@ -97,7 +97,7 @@ async function tryAction(surface: Surface, procedure: string, rule: Rule, action
   return faults;
 }
 
-test("every procedure has a rule, and lets in whom its rule says [§4.1.3]", () => {
+test("every procedure has a rule, and admits the callers that its rule names [§4.1.3]", () => {
   const access = ROUTES.map((route) => [route.procedure, route.access]);
   const rules = Object.entries(RULES).map(([procedure, rule]) => [procedure, rule.access]);
   expect(Object.fromEntries(access)).toEqual(Object.fromEntries(rules));
@@ -106,16 +106,16 @@ test("every procedure has a rule, and lets in whom its rule says [§4.1.3]", () 
 for (const route of ROUTES) {
   const rule = RULES[route.procedure];
   for (const [clause, action] of Object.entries(rule?.actions ?? {})) {
-    test(`${nameOf(route)}: who may, on whose ${action.names ?? "own"} ${clause} [§1.4.3] [§4.1.5]`, async () => {
+    test(`${nameOf(route)} checks the caller and the owner of ${action.names ?? "its data"} ${clause} [§1.4.3] [§4.1.5]`, async () => {
       expect(await tryAction("rest", route.procedure, rule!, action)).toEqual([]);
     });
   }
 }
 
-/** One of each shape: reads, changes, ends, lists, and what names another resource. */
+/** One of each form: reads, changes, ends, lists, and one that names another resource. */
 const SAMPLE = ["tasks.get", "tasks.update", "tasks.list", "tasks.create", "questions.ask"];
 for (const procedure of [...SAMPLE, "questions.answer", "keys.delete", "accounts.get"]) {
-  test(`/trpc ${procedure}: who may, on whose [§4.1.4] [§4.1.5] [§1.4.3]`, async () => {
+  test(`/trpc ${procedure} checks the caller and the owner [§4.1.4] [§4.1.5] [§1.4.3]`, async () => {
     const rule = RULES[procedure]!;
     for (const action of Object.values(rule.actions)) {
       expect(await tryAction("trpc", procedure, rule, action)).toEqual([]);
@@ -123,7 +123,7 @@ for (const procedure of [...SAMPLE, "questions.answer", "keys.delete", "accounts
   });
 }
 
-test("GET /v1/events lets in an account alone [§7.1.1] [§4.1.1] [§4.1.5]", async () => {
+test("only an account may call GET /v1/events [§7.1.1] [§4.1.1] [§4.1.5]", async () => {
   for (const { name, header, is } of holders.credentials) {
     const response = await fetch(`${app.url}/v1/events`, {
       ...(header !== null && { headers: { authorization: header } }),

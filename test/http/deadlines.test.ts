@@ -1,10 +1,10 @@
-/** A request that makes several calls of the store has one deadline for all of them (Holding a crowd). */
+/** A request that calls the store several times has one deadline for all of the calls. */
 
 import { expect, test } from "bun:test";
 import { createDeadlines } from "../../src/overload/deadlines.ts";
 import { createTestClock } from "../support/clock.ts";
 
-test("a stall of the process is no fault of the store, and is forgiven once", async () => {
+test("a stall of the process does not count against the store, once", async () => {
   const clock = createTestClock();
   const deadlines = createDeadlines(clock, 4.7);
   const outcomes: string[] = [];
@@ -17,7 +17,7 @@ test("a stall of the process is no fault of the store, and is forgiven once", as
   const first = follow("first", work.promise);
   const second = follow("second", new Promise(() => {}));
   await clock.advance(1);
-  // As when the machine had no time for the process: the timer is the first to know.
+  // As if the machine had no time for the process: the timer is the first to run.
   await clock.skip(10);
   expect(outcomes).toEqual([]);
   work.resolve();
@@ -27,7 +27,7 @@ test("a stall of the process is no fault of the store, and is forgiven once", as
   expect(outcomes).toEqual(["first done", "second store_unavailable"]);
 });
 
-test("work that takes too long since the arrival is 503, other work keeps its own outcome", async () => {
+test("work that takes too long since the request arrived is 503, and other work keeps its outcome", async () => {
   const clock = createTestClock();
   const deadlines = createDeadlines(clock, 4.7);
   const outcomes: string[] = [];
@@ -43,7 +43,7 @@ test("work that takes too long since the arrival is 503, other work keeps its ow
   const bad = Promise.withResolvers<void>();
   const first = follow("slow", arrived, slow.promise);
   await clock.advance(2);
-  // One whose credential took 2 s to be found has the rest; one that came now has all of it.
+  // A request whose credential took 2 s to find has the rest; a new request has all of it.
   const second = follow("late call", arrived, slow.promise);
   const third = follow("new", deadlines.now(), slow.promise);
   const others = [follow("quick", arrived, quick.promise), follow("bad", arrived, bad.promise)];
@@ -60,7 +60,7 @@ test("work that takes too long since the arrival is 503, other work keeps its ow
   slow.resolve();
   await third;
   expect(outcomes.at(-1)).toBe("new done");
-  // Nothing is left to look for.
+  // No deadline is left to watch.
   await clock.advance(0.2);
   expect(clock.pending()).toBe(0);
 });

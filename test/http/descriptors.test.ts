@@ -11,7 +11,7 @@ import { connect, head, type RawConnection } from "../support/raw.ts";
 import { createTestStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
-/** Lets the process open 128 files, which is fewer than the connections that come. */
+/** Lets the process open 128 files, fewer than the connections that arrive. */
 const LIMITED = ["sh", "-c", 'ulimit -n 128 && exec "$0" "$1"'];
 const CROWD = 250;
 
@@ -24,14 +24,14 @@ const leave = () => {
 };
 afterEach(leave);
 
-/** Takes every descriptor with requests that begin and do not go on; returns once it is noticed. */
+/** Takes every descriptor with requests that start and stall; returns once the process notices. */
 async function exhaust(relay: RelayProcess): Promise<void> {
   crowd = await Promise.all(Array.from({ length: CROWD }, () => connect(relay.url)));
   for (const connection of crowd) connection.write("GET /health HTTP/1.1\r\nHost: half");
   await until(() => relay.log().includes(LINE));
 }
 
-/** Sends over a connection that was open before. */
+/** Sends over a connection that was opened before. */
 function over(connection: RawConnection, credential: string) {
   return async (method: string, path: string, body = "") => {
     const headers = { authorization: `Bearer ${credential}`, "content-type": "application/json" };
@@ -40,7 +40,7 @@ function over(connection: RawConnection, credential: string) {
   };
 }
 
-/** What the thread of the event loop did so far: CPU time in ms, and how often it went to sleep. */
+/** What the event loop's thread did so far: CPU time in ms, and how often it slept. */
 function threadOf(pid: number): { readonly cpu: number; readonly sleeps: number } {
   const task = `/proc/${pid}/task/${pid}`;
   const fields = readFileSync(`${task}/stat`, "latin1").split(") ")[1]!.split(" ");
@@ -51,7 +51,7 @@ function threadOf(pid: number): { readonly cpu: number; readonly sleeps: number 
   return { cpu: (Number(fields[11]) + Number(fields[12])) * 10, sleeps: Number(sleeps) };
 }
 
-test("out of descriptors: open connections are served, the CPU is left alone, and it recovers", async () => {
+test("without free descriptors, a process serves open connections, does not spin, and recovers", async () => {
   const { url: DATABASE_URL } = await createTestStore();
   const relay = await startProcess({ ...ADMIN, DATABASE_URL }, LIMITED);
   const { agent } = await createPair(relay.url);
@@ -62,19 +62,19 @@ test("out of descriptors: open connections are served, the CPU is left alone, an
 
   const before = threadOf(relay.pid);
   for (let i = 0; i < 20; i++) {
-    // A libSQL server that is busy may refuse one.
+    // A busy libSQL server may refuse one.
     const text = await until(async () => {
       const made = await send("POST", "/v1/tasks", '{"title":"In the crowd"}');
       return made.status === 201 ? made.text : null;
     });
     const { id } = JSON.parse(text);
     await until(async () => (await send("GET", `/v1/tasks/${id}`)).status === 200);
-    // A client in no hurry: what the loop does meanwhile is not for its sake.
+    // A client in no hurry: what the loop does meanwhile is not caused by it.
     const { sleeps } = threadOf(relay.pid);
     await until(() => threadOf(relay.pid).sleeps > sleeps + 20);
   }
   const after = threadOf(relay.pid);
-  // A loop that spins sleeps for its commits at most; the share of a core would depend on the others.
+  // A spinning loop sleeps only for its commits; its share of a core would depend on other programs.
   const cpu_between_sleeps = (after.cpu - before.cpu) / (after.sleeps - before.sleeps);
   expect(cpu_between_sleeps).toBeLessThan(2);
 
@@ -88,7 +88,7 @@ test("out of descriptors: open connections are served, the CPU is left alone, an
   expect(relay.log().split(LINE).length - 1).toBe(1);
 });
 
-test("a first push while no descriptor is left does not end the process, and is sent later", async () => {
+test("a first push without a free descriptor does not end the process, and is sent later", async () => {
   const apple = await startApple();
   const { url: DATABASE_URL } = await createTestStore();
   const relay = await startProcess({ ...ADMIN, ...apple.env("SANDBOX"), DATABASE_URL }, LIMITED);

@@ -1,4 +1,4 @@
-/** `/docs`: what it is made of; test/web/docs.test.ts shows it in a browser. */
+/** The files of `/docs`; test/web/docs.test.ts shows the page in a browser. */
 
 import { expect, test } from "bun:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
@@ -12,7 +12,7 @@ const page = await fetch(`${app.url}/docs`);
 const html = await page.text();
 const assets = [...html.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(([, path]) => `/${path}`);
 
-test("the page allows scripts and styles of its own server alone, none of them inline", () => {
+test("the docs page allows only scripts and styles of its own server, and none inline", () => {
   const { headers } = page;
   expect([page.status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
   expect(headers.get("cache-control")).toBe("no-cache");
@@ -23,7 +23,7 @@ test("the page allows scripts and styles of its own server alone, none of them i
   expect(assets.length).toBe(4);
 });
 
-test("its assets have their type, are kept for ever, and come compressed where that is taken", async () => {
+test("assets of the docs page have their type, are cached for ever, and are compressed where accepted", async () => {
   for (const path of assets) {
     const type = path.endsWith(".css") ? "text/css" : "text/javascript";
     const plain = await fetch(app.url + path, { headers: { "accept-encoding": "identity" } });
@@ -55,7 +55,7 @@ test("its assets have their type, are kept for ever, and come compressed where t
   }
 });
 
-test("GET and HEAD alone; another name is no route", async () => {
+test("the docs page allows only GET and HEAD, and another name is not a route", async () => {
   for (const path of assets) {
     const { status, text, headers } = await sendRaw(app.url, "HEAD", path);
     expect([status, text, headers.get("cache-control")?.slice(0, 6)]).toEqual([200, "", "public"]);
@@ -78,12 +78,12 @@ const lines = [...html.matchAll(/<pre><code>(.*?)<\/code><\/pre>/gs)].map(([, co
 );
 
 test.if(Bun.which("curl") !== null)(
-  "the five lines of the introduction lead from nothing to an answered question",
+  "the five lines of the docs page's introduction end with an answered question",
   async () => {
     expect(lines).toHaveLength(5);
     using shell = runShell([...lines, "wait"].join("\n"), app.url);
     expect(await shell.ended).toBe(0);
-    // Of the one that answers, and of the one that waits.
+    // Of the call that answers, and of the one that waits.
     expect(shell.output().match(/"status":"answered","answer":"Yes"/g)).toHaveLength(2);
   },
 );

@@ -24,10 +24,10 @@ async function exhaust(): Promise<Record<string, string>> {
 
 const PATHS = ["/v1/tasks", "/trpc/tasks.create", "/mcp"] as const;
 
-/** What is sent as `Authorization` without being valid. */
+/** Values of `Authorization` that are not valid. */
 const CREDENTIALS = [null, "Bearer", "Basic eDp5", "Bearer mck_nobody", "Bearer x"];
 
-/** Sends the head of a request alone. */
+/** Sends only the head of a request. */
 async function begin(path: string, headers: Record<string, string>) {
   const connection = await connect(app.url);
   const sent = { "content-type": "application/json", "content-length": "200000", ...headers };
@@ -35,7 +35,7 @@ async function begin(path: string, headers: Record<string, string>) {
   return connection;
 }
 
-test("without a valid credential it is refused before any of its body has come", async () => {
+test("above its limit, an address without a valid credential is refused before its body arrives", async () => {
   for (const path of PATHS) {
     const from = await exhaust();
     for (const authorization of CREDENTIALS) {
@@ -44,7 +44,7 @@ test("without a valid credential it is refused before any of its body has come",
       const answer = (await connection.answer())!;
       connection.end();
       if (path === "/mcp" && authorization === null) {
-        // A client begins to sign in (docs/interface.md 18.8.2).
+        // A client starts to sign in (§18.8.2).
         expectProblem(answer, "unauthorized");
         continue;
       }
@@ -57,7 +57,7 @@ test("without a valid credential it is refused before any of its body has come",
   }
 });
 
-test("with a valid credential it is served, and so is what needs none", async () => {
+test("above its limit, an address is served with a valid credential, and on routes that need none", async () => {
   const headers = await exhaust();
   for (const credential of [agent.secret, person.token]) {
     const mine = credential === agent.secret;
@@ -72,12 +72,12 @@ test("with a valid credential it is served, and so is what needs none", async ()
     const made = await exchange(app.url, "POST", path, { headers, body: "{}" });
     expect(made.status).toBeLessThan(300);
   }
-  // A public call does not take the others of its batch along.
+  // A public call does not let the other calls of its batch through.
   const batch = "/trpc/accounts.create,tasks.create?batch=1";
   expect((await exchange(app.url, "POST", batch, { headers, body: "{}" })).status).toBe(429);
 });
 
-/** The answer to the head of a request, whose body never comes. */
+/** The response to the head of a request whose body never arrives. */
 async function answerToHead(path: string, headers: Record<string, string>) {
   const connection = await connect(app.url);
   const type = { "content-type": "application/json" };
@@ -96,7 +96,7 @@ const OPEN_PATHS = [
 const JUNK = "x".repeat(200_000);
 const LARGE = [{ "content-length": "200000" }, { "transfer-encoding": "chunked" }];
 
-test("routes without a credential refuse its large bodies before they have come, and read small ones", async () => {
+test("routes without a credential refuse an address's large bodies unread, and read small ones", async () => {
   const from = await exhaust();
   for (const path of OPEN_PATHS) {
     for (const length of LARGE) {
@@ -135,7 +135,7 @@ test("an address without challenges left has its large bodies refused on that ro
   expect(read.text).toContain("invalid_json");
 });
 
-test("once its limit lets it call again, its body is read as ever", async () => {
+test("once the limit allows another call, the address has its bodies read as usual", async () => {
   const headers = await exhaust();
   const send = () => exchange(app.url, "POST", "/v1/tasks", { headers, body: "{" });
   expectProblem(await send(), "rate_limited");

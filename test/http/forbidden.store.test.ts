@@ -1,4 +1,4 @@
-/** `403 forbidden` says what it is about: its title is true of each cause, and the detail names the cause (docs/interface.md 9.2). */
+/** The title of `403 forbidden` is true of each cause, and the detail names the cause (§9.2). */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -12,7 +12,7 @@ const fresh = await pair(app.url, person);
 const HOST = { host: "rebound.example" };
 const ORIGIN = { origin: "https://foreign.example" };
 
-test("a refused host, origin or sign-in is not told of a credential, a wrong credential is named", async () => {
+test("403 mentions credentials only for a wrong credential, not for a refused host, origin or sign-in", async () => {
   for (const [cause, method, path, credential, headers] of [
     ["ALLOWED_HOSTS", "POST", "/mcp", agent.secret, HOST],
     ["ALLOWED_HOSTS", "GET", "/oauth/authorize", undefined, HOST],

@@ -1,4 +1,4 @@
-/** `GET /health` (docs/interface.md 5.12.1). */
+/** `GET /health` (§5.12.1). */
 
 import { expect, test } from "bun:test";
 import manifest from "../../package.json" with { type: "json" };
@@ -7,7 +7,7 @@ import { client, createPair } from "../support/client.ts";
 import { createTestStore, STORE_KIND } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
-test("it tells without a credential that all is well [§5.12.1]", async () => {
+test("/health reports without a credential that all is well [§5.12.1]", async () => {
   const app = await startTestApp();
   const { status, headers, body } = await client(app.url)("GET /health");
   expect([status, headers.get("content-type")]).toEqual([200, "application/json"]);
@@ -15,7 +15,7 @@ test("it tells without a credential that all is well [§5.12.1]", async () => {
 });
 
 test.if(STORE_KIND === "server")(
-  "it tells that the store is away, and that it is back [§5.12.1]",
+  "/health reports that the store is unavailable, and that it is back [§5.12.1]",
   async () => {
     const { url: database_url, sqld } = await createTestStore();
     const app = await startTestApp({ database_url });
@@ -33,7 +33,7 @@ test.if(STORE_KIND === "server")(
 );
 
 test.if(STORE_KIND === "server")(
-  "a store that hangs is told before the requests that wait for it are given up",
+  "/health reports a hanging store before the waiting requests are given up",
   async () => {
     const { url: database_url, sqld } = await createTestStore();
     const app = await startTestApp({ database_url });

@@ -1,4 +1,4 @@
-/** Lists and large bodies take turns: with each other, and with the rest of the event loop. */
+/** Lists and large bodies take turns with each other and with the rest of the event loop. */
 
 import { expect, test } from "bun:test";
 import { createHeavyWork, HEAVY_WORK } from "../../src/overload/heavy-work.ts";
@@ -7,7 +7,7 @@ import { rejectionOf } from "../support/rejection.ts";
 
 const turn = () => new Promise<void>((next) => setImmediate(next));
 
-test("a slice of the work runs at once, one piece of each owner in its turn", async () => {
+test("a slice of heavy work runs at once, one piece of each owner in turn", async () => {
   const clock = createTestClock();
   const heavy_work = createHeavyWork(clock);
   const ran: string[] = [];
@@ -28,15 +28,15 @@ test("a slice of the work runs at once, one piece of each owner in its turn", as
   await all;
   const in_turn = done.slice(1).map((count, i) => count - done[i]!);
   expect(Math.max(...in_turn)).toBe(2);
-  // The first one had nobody before it.
+  // The first piece had nobody before it.
   expect(ran.slice(1, 4)).toEqual(["greedy", "modest", "third"]);
-  // Between two slices other work has several turns, which it needs to end what it began.
+  // Between two slices, other work has several turns, which it needs to finish what it started.
   const busy = in_turn.flatMap((count, i) => (count > 0 ? [i] : []));
   const gaps = busy.slice(1).map((at, i) => at - busy[i]!);
   expect(Math.min(...gaps)).toBeGreaterThanOrEqual(HEAVY_WORK.pause_turns - 1);
 });
 
-test("short pieces that come one by one in a turn of the loop share its slice", async () => {
+test("short pieces that arrive one by one in a turn of the event loop share its slice", async () => {
   const clock = createTestClock();
   const heavy_work = createHeavyWork(clock);
   let ran = 0;
@@ -55,7 +55,7 @@ test("short pieces that come one by one in a turn of the loop share its slice", 
   await Promise.all(all);
 });
 
-test("one piece too many is 503", async () => {
+test("heavy work beyond the bound of its queue is 503", async () => {
   const heavy_work = createHeavyWork(createTestClock());
   const waiting = Array.from({ length: HEAVY_WORK.queued + 1 }, () => heavy_work.next("a"));
   expect((await rejectionOf(heavy_work.next("b"))).code).toBe("store_unavailable");
@@ -63,7 +63,7 @@ test("one piece too many is 503", async () => {
   await heavy_work.next("b");
 });
 
-test("two pages of one credential are made at once, and the next one when one of them is made", async () => {
+test("a credential makes two list pages at once, and the next when one of them is done", async () => {
   const heavy_work = createHeavyWork(createTestClock());
   const entered: number[] = [];
   const enter = async (page: number, owner = "a") => {
@@ -79,11 +79,11 @@ test("two pages of one credential are made at once, and the next one when one of
   expect(entered).toEqual([1, 2, 4, 3]);
   leave();
   (await first)();
-  // All of them have left, so that two may enter again.
+  // All have left, so that two may enter again.
   await Promise.all([enter(5), enter(6)]);
 });
 
-test("of one credential too many pages are 503, and it goes on with those that wait", async () => {
+test("a credential with too many list pages gets 503, and those that wait continue", async () => {
   const heavy_work = createHeavyWork(createTestClock());
   const leave = await Promise.all([heavy_work.page("a"), heavy_work.page("a")]);
   const waiting = Array.from({ length: HEAVY_WORK.queued }, () => heavy_work.page("a"));

@@ -22,7 +22,7 @@ const app = await startTestApp({ database_url });
 /** Another server process on the same store, as far as a request can tell. */
 const peer = await startTestApp({ database_url });
 
-test("a credential is a bearer token, whole and unchanged [§4.1.1] [§4.1.3]", async () => {
+test("a credential is a bearer token, complete and unchanged [§4.1.1] [§4.1.3]", async () => {
   const { person, agent } = await createPair(app.url);
   for (const [path, secret] of [
     ["/v1/account", person.token],
@@ -71,7 +71,7 @@ test("a credential is a bearer token, whole and unchanged [§4.1.1] [§4.1.3]", 
       await exchange(app.url, "GET", path, { headers: { cookie: `token=${secret}` } }),
       "unauthorized",
     );
-    // The scheme's name has no case (RFC 9110).
+    // The name of the scheme is case-insensitive (RFC 9110).
     for (const scheme of ["Bearer", "bearer", "BEARER"]) {
       const headers = { authorization: `${scheme} ${secret}` };
       expect((await exchange(app.url, "GET", path, { headers })).status).toBe(200);
@@ -79,14 +79,14 @@ test("a credential is a bearer token, whole and unchanged [§4.1.1] [§4.1.3]", 
   }
 });
 
-test("a credential that is sent where none is needed is not looked at [§4.1.3]", async () => {
+test("a credential sent where none is needed is ignored [§4.1.3]", async () => {
   for (const authorization of ["Bearer mca_x", "Basic x", "x"]) {
     const answer = await exchange(app.url, "POST", "/v1/accounts", { headers: { authorization } });
     expect(answer.status).toBe(201);
   }
 });
 
-test("lists show the caller's own and nothing else [§5.5.1] [§5.7.1] [§5.4.1]", async () => {
+test("lists show only the caller's own resources [§5.5.1] [§5.7.1] [§5.4.1]", async () => {
   const person = await createPerson(app.url);
   const agents = [await createAgent(app.url, person, "a"), await createAgent(app.url, person, "b")];
   const stranger = await createPair(app.url);
@@ -117,7 +117,7 @@ test("lists show the caller's own and nothing else [§5.5.1] [§5.7.1] [§5.4.1]
   expect(await seen(stranger.person.send, "/v1/keys")).toEqual([s.agent.key.id]);
   expect(await seen(person.send, `/v1/tasks?key_id=${a.agent.key.id}`)).toEqual([a.task.id]);
   expect(await seen(person.send, `${every}&key_id=${b.agent.key.id}`)).toEqual([b.question.id]);
-  // A filter by what is another's is refused, even where two filters would leave nothing.
+  // Filtering by another account's id is refused, even where two filters would leave nothing.
   for (const path of [
     `/v1/tasks?key_id=${s.agent.key.id}`,
     `${every}&key_id=${s.agent.key.id}`,
@@ -128,12 +128,12 @@ test("lists show the caller's own and nothing else [§5.5.1] [§5.7.1] [§5.4.1]
   }
   const path = `${every}&task_id=${b.task.id}`;
   expectProblem(await exchange(app.url, "GET", path, { credential: a.agent.secret }), "not_found");
-  // Counts are of the key's own tasks alone.
+  // Counts are only of the key's own tasks.
   const { body } = await person.send("GET /v1/keys");
   expect(body.keys.map((key: any) => key.counts.todo)).toEqual([1, 1]);
 });
 
-test("what is not there and what is another's are told apart by nothing [§1.4.3]", async () => {
+test("a resource that does not exist and one of another owner get the same response [§1.4.3]", async () => {
   const mine = await createPair(app.url);
   const other = await createPair(app.url);
   const task = await createTask(other.agent.send);
@@ -179,7 +179,7 @@ test("a key deleted in one process is refused at once in another [§4.1.5] [§5.
     expect([request, (await there.agent(request)).status]).toEqual([request, 401]);
   }
   expect((await there.agent("POST /v1/tasks", { title: "late" })).status).toBe(401);
-  // And its data is nobody's any more.
+  // Nobody can read its data any more.
   expect((await there.person("GET /v1/tasks")).body.tasks).toEqual([]);
   expect((await there.person("GET /v1/questions")).body.questions).toEqual([]);
   expect((await there.person("GET /v1/keys")).body.keys).toEqual([]);
@@ -201,7 +201,7 @@ test("an account deleted in one process is refused at once in another, with its 
   expect(stream.events.at(-1)).toEqual({ event: "account.deleted", data: {} });
 });
 
-test("a request that waits is refused at once when its credential goes in another process [§4.1.5]", async () => {
+test("a request that waits is refused at once when its credential ends in another process [§4.1.5]", async () => {
   for (const end of ["key", "account"] as const) {
     const { person, agent } = await createPair(app.url);
     const question = await ask(agent.send);
@@ -211,7 +211,7 @@ test("a request that waits is refused at once when its credential goes in anothe
     const request =
       end === "key" ? (`DELETE /v1/keys/${agent.key.id}` as const) : "DELETE /v1/account";
     expect((await person.send(request)).status).toBe(204);
-    // Far sooner than the 50 seconds, or the test runs out of time.
+    // Far sooner than 50 seconds, or the test times out.
     for (const answer of await Promise.all(waiting)) {
       expect([answer.status, answer.body.code]).toEqual([401, "unauthorized"]);
     }

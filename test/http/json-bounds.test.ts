@@ -1,4 +1,4 @@
-/** JSON that is too deep or too wide: refused with little work, and in few words, on every surface. */
+/** JSON that is too deep or too wide is refused with little work and a short response, on every surface. */
 
 import { expect, test } from "bun:test";
 import { idempotentRequestOf } from "../../src/http/idempotency.ts";
@@ -18,7 +18,7 @@ const credential = agent.secret;
 
 const nested = (levels: number, inner = "") => "[".repeat(levels) + inner + "]".repeat(levels);
 
-/** Bodies that nest, in arrays or in objects, up to 250 KB of it. */
+/** Bodies that nest arrays or objects, up to 250 KB. */
 const DEEP = [
   nested(125_000),
   `{"title":${nested(120_000)}}`,
@@ -26,7 +26,7 @@ const DEEP = [
   `{"title":"${'\\"['.repeat(1_000)}","x":${nested(LIMITS.json_depth)}}`,
 ];
 
-/** The same, cut off: no JSON at all. */
+/** The nested bodies cut off, so that they are not JSON. */
 const BROKEN = ["[".repeat(250_000), nested(100_000).slice(1), `${'{"a":'.repeat(50_000)}1`];
 
 /** Names that look like fields, 240 KB of them. */
@@ -35,7 +35,7 @@ const wide = `{${WIDE.map((name) => `"${name}":1`).join()}}`;
 
 const SMALL = 8 * 1024;
 
-test("JSON deeper than 32 levels is 422 on body, whatever else is wrong with it", async () => {
+test("JSON deeper than 32 levels is 422 and names `body`, whatever else is wrong with it", async () => {
   const headers = { "idempotency-key": "a" };
   for (const body of DEEP) {
     expect(Buffer.byteLength(body)).toBeLessThanOrEqual(LIMITS.body_bytes);
@@ -46,7 +46,7 @@ test("JSON deeper than 32 levels is 422 on body, whatever else is wrong with it"
     expect([status, Object.keys(told.error.data.fields)]).toEqual([422, ["body"]]);
     const { error } = (await post(app.url, credential, body)).body;
     expect([error.data.status, Object.keys(error.data.fields)]).toEqual([422, ["body"]]);
-    // It is not seen before the credential is.
+    // The credential is checked first.
     const nobody = await exchange(app.url, "POST", "/v1/tasks", { body });
     expect(faultsOf(nobody, "unauthorized")).toEqual([]);
   }
@@ -58,7 +58,7 @@ test("JSON deeper than 32 levels is 422 on body, whatever else is wrong with it"
   ]);
 });
 
-test("deep text whose brackets are not closed is no JSON, and is not parsed either", async () => {
+test("deep text with unclosed brackets is not JSON, and is not parsed either", async () => {
   for (const body of BROKEN) {
     const rest = await exchange(app.url, "POST", "/v1/tasks", { credential, body });
     expect(faultsOf(rest, "invalid_json")).toEqual([]);
@@ -68,7 +68,7 @@ test("deep text whose brackets are not closed is no JSON, and is not parsed eith
   }
 });
 
-test("within a batch, a query and an MCP call the levels around count too", async () => {
+test("the levels around a batch, a query and an MCP call count too", async () => {
   const deep = nested(LIMITS.json_depth);
   const batch = await exchange(app.url, "POST", "/trpc/tasks.create,tasks.create?batch=1", {
     credential,
@@ -86,7 +86,7 @@ test("within a batch, a query and an MCP call the levels around count too", asyn
   }
 });
 
-test("32 levels, and any number of brackets in text or side by side, are looked at as ever", async () => {
+test("32 levels are accepted, and so is any number of brackets in text or side by side", async () => {
   const text = `${"[{".repeat(500)}\\"\\\\`;
   const body = `{"title":"t","description":"${text}"}`;
   const made = await exchange(app.url, "POST", "/v1/tasks", { credential, body });
@@ -126,7 +126,7 @@ test("of 20,000 unknown fields the first 20 are named, in less than 8 KiB", asyn
   }
 });
 
-test("names of every other kind are one, and what is within a field is not named", async () => {
+test("other unusual names count as one, and nothing inside a field is named", async () => {
   const strange = `{${WIDE.slice(0, 10_000)
     .map((name) => `"${MARK}${name}":1`)
     .join()}}`;
@@ -151,7 +151,7 @@ test("names of every other kind are one, and what is within a field is not named
   }
 });
 
-test("a message whose envelope is wide is refused in few words too", async () => {
+test("an MCP message with a wide envelope gets a short refusal too", async () => {
   const rest = JSON.parse(wide);
   const plain = { jsonrpc: "2.0", id: 1, method: "tools/list" };
   const bodies = [
@@ -168,7 +168,7 @@ test("a message whose envelope is wide is refused in few words too", async () =>
   }
 });
 
-test("the digest of a body is made when the procedure asks for it, and once", () => {
+test("the digest of a body is computed once, and only if the procedure asks for it", () => {
   const headers = { "idempotency-key": "a" };
   const request = new Request("http://localhost/", { method: "POST", headers });
   let looks = 0;
@@ -191,7 +191,7 @@ test("the digest of a body is made when the procedure asks for it, and once", ()
   expect(looks).toBe(1);
 });
 
-test("the same body in another order replays, and one that is refused has no digest", async () => {
+test("the same body in another order is replayed, and a refused body has no digest", async () => {
   const headers = { "idempotency-key": "digest" };
   const send = (body: string) =>
     exchange(app.url, "POST", "/v1/tasks", { credential, body, headers });

@@ -1,4 +1,4 @@
-/** Large bodies and pages: charged before they take memory or time (docs/interface.md 10.6.7, 11.2.4). */
+/** Large bodies and list pages are charged before they take memory or time (§10.6.7, §11.2.4). */
 
 import { expect, test } from "bun:test";
 import { LIMITS } from "../../src/limits.ts";
@@ -17,10 +17,10 @@ const JSON_TYPE = { "content-type": "application/json" };
 const PATHS = ["/v1/tasks", "/trpc/tasks.create", "/mcp"] as const;
 const LARGE = [{ "content-length": "200000" }, { "transfer-encoding": "chunked" }];
 
-/** The tokens left that an answer tells. */
+/** The tokens left, as the response reports them. */
 const leftOf = (headers: Headers) => Number(/r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]);
 
-/** The answer to the head of a request, whose body never comes. */
+/** The response to the head of a request whose body never arrives. */
 async function answerToHead(path: string, headers: Record<string, string>) {
   const connection = await connect(app.url);
   connection.write(head("POST", path, { ...JSON_TYPE, ...headers }));
@@ -37,7 +37,7 @@ async function exhaust(credential: string): Promise<void> {
   throw new Error("it was never limited");
 }
 
-test("a key above its limit has a large body refused before any of it came, and an entry of that", async () => {
+test("a key above its limit has a large body refused unread, with a log entry", async () => {
   const { person, agent } = await createPair(app.url);
   await exhaust(agent.secret);
   await clock.advance(0.001);
@@ -58,7 +58,7 @@ test("a key above its limit has a large body refused before any of it came, and 
   ]);
 });
 
-test("with a credential below its limit it is read, and without a valid one it is 401 unread", async () => {
+test("below its limit a credential has its large body read, and without a valid one it is 401 unread", async () => {
   const { agent } = await createPair(app.url);
   for (const path of PATHS) {
     const from = { "x-forwarded-for": "203.0.113.9", ...LARGE[0] };
@@ -74,7 +74,7 @@ test("with a credential below its limit it is read, and without a valid one it i
   expect(made.description).toBe(description);
 });
 
-test("a body costs a token for each 64 KiB begun, valid or not, and up to 64 KiB nothing more", async () => {
+test("a body costs a token for each started 64 KiB after the first, whether valid or not", async () => {
   const { agent } = await createPair(app.url);
   const send = async (body: string, path: string = "/v1/tasks") => {
     await clock.advance(60);
@@ -87,7 +87,7 @@ test("a body costs a token for each 64 KiB begun, valid or not, and up to 64 KiB
   expect(await send(bodyOf(64 * KIB + 1))).toEqual([422, 117]);
   expect(await send(bodyOf(256 * KIB))).toEqual([422, 115]);
   expect(await send(bodyOf(256 * KIB), "/trpc/tasks.create")).toEqual([422, 115]);
-  // Invalid JSON of a small body costs its caller nothing.
+  // Invalid JSON in a small body costs its caller nothing.
   expect(await send("[".repeat(200 * KIB))).toEqual([400, 115]);
   const too_large = await exchange(app.url, "POST", "/v1/tasks", {
     credential: agent.secret,
@@ -96,7 +96,7 @@ test("a body costs a token for each 64 KiB begun, valid or not, and up to 64 KiB
   expectProblem(too_large, "body_too_large");
 });
 
-test("the calls of a batch with a large body are charged one each", async () => {
+test("each call of a batch with a large body is charged by itself", async () => {
   const { agent } = await createPair(app.url);
   await clock.advance(60);
   const inputs = { ...Array(3).fill({ title: "t", description: "a".repeat(6_000) }) };
@@ -107,7 +107,7 @@ test("the calls of a batch with a large body are charged one each", async () => 
   expect([made.status, leftOf(made.headers)]).toEqual([200, 117]);
 });
 
-test("of many pages at once, those whose turn comes after the limit was used up are 429", async () => {
+test("of many concurrent list pages, those whose turn comes after the limit is used up are 429", async () => {
   const { agent } = await createPair(app.url);
   const description = "\u0001".repeat(10_000);
   for (let i = 0; i < 20; i++) await createTask(agent.send, { title: "t", description });
@@ -119,7 +119,7 @@ test("of many pages at once, those whose turn comes after the limit was used up 
   // Each costs 17 of 120 tokens.
   expect(Buffer.byteLength(served[0]!.text)).toBeGreaterThan(LIMITS.page_bytes * 0.9);
   expect(served.length).toBeLessThanOrEqual(8);
-  // Small pages of an idle process are all served.
+  // Small list pages of an idle process are all served.
   await clock.advance(60);
   const small = () => exchange(app.url, "GET", "/v1/tasks?limit=1", { credential: agent.secret });
   const after = await Promise.all(Array.from({ length: 42 }, small));

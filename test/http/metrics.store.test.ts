@@ -1,4 +1,4 @@
-/** `GET /metrics`: what is counted, under which names, and that the format is kept. */
+/** `GET /metrics`: what is counted, under which names, and that the output follows the format. */
 
 import { expect, test } from "bun:test";
 import { ADMIN, ADMIN_TOKEN, metricsOf } from "../support/admin.ts";
@@ -54,7 +54,7 @@ const NAMES = {
   relay_push_oldest_seconds: "gauge",
 };
 
-test("every family has its name and type, in the format of Prometheus", async () => {
+test("every metric has its name and type, in the format of Prometheus", async () => {
   const app = await startTestApp({ clock: createTestClock(), env: ADMIN });
   const { all } = await metricsOf(app.url);
   const told = [...all].map(([name, { type }]) => [name, type]);
@@ -122,7 +122,7 @@ test("requests are counted by the template of their route, never by what was sen
   expect(sampleOf(again.all, "http_requests_total", own)).toBe(1);
 });
 
-test("a wait is none of the durations; what is open is counted while it is", async () => {
+test("waits are left out of the durations, and open waits and streams are counted while open", async () => {
   const clock = createTestClock();
   const app = await startTestApp({ clock, env: ADMIN });
   const { person, agent } = await createPair(app.url);
@@ -153,7 +153,7 @@ test("a wait is none of the durations; what is open is counted while it is", asy
   expect(told(waited, ["0.1", "10", "20", "50", "+Inf"])).toEqual([0, 0, 1, 1, 1]);
   expect(sampleOf(all, `${waited}_sum`, labels)).toBeCloseTo(20, 5);
   expect(sampleOf(all, "http_requests_total", { ...labels, status: "200" })).toBe(2);
-  // A stream is answered when it opens.
+  // A stream counts as answered when it opens.
   const opened = { method: "GET", route: "/v1/events" };
   expect(sampleOf(all, `${name}_sum`, opened)).toBe(0);
 });
@@ -194,7 +194,7 @@ test("jobs, commits and events are counted", async () => {
   expect(sampleOf(all, "relay_outbox_lag_events")).toBe(0);
 });
 
-test("refusals of each rate limit are counted", async () => {
+test("refusals by each rate limit are counted", async () => {
   const clock = createTestClock();
   const app = await startTestApp({ clock, env: { ...ADMIN, RATE_LIMITS: "on" } });
   const { person, agent } = await createPair(app.url);
@@ -204,13 +204,13 @@ test("refusals of each rate limit are counted", async () => {
   for (let i = 0; i < 22; i++) await client(app.url)("POST /v1/attest/challenge");
   for (let i = 0; i < 14; i++) await claim(app.url, { code: "ABCD-2345" });
   for (let i = 0; i < 70; i++) await client(app.url)("GET /v1/account");
-  // Until then this address is not even let in with the right token.
+  // Until then, this address is not admitted even with the right token.
   await clock.advance(1);
   const { all } = await metricsOf(app.url);
   const refused = Object.fromEntries(
     all.get("relay_rate_limited_total")!.series.map(({ labels, value }) => [labels.limit, value]),
   );
-  // Whoever is refused without a credential is charged for it too, for the accounts as well.
+  // A refusal without a credential is charged to the address too, including those of account creation.
   expect(refused).toEqual({
     ...{ key: 3, account: 6, accounts: 3, challenges: 2, address: 29 },
     ...{
@@ -227,7 +227,7 @@ test("refusals of each rate limit are counted", async () => {
 });
 
 test.if(STORE_KIND === "server")(
-  "a store that is away is told of, and what else there is",
+  "the metrics report an unavailable store, and all other figures",
   async () => {
     const { url: database_url, sqld } = await createTestStore();
     const app = await startTestApp({ database_url, env: ADMIN });
@@ -249,7 +249,7 @@ test.if(STORE_KIND === "server")(
   },
 );
 
-test("of two servers each tells its own requests and streams, and both the same store", async () => {
+test("each of two servers reports its own requests and streams, and both report the same store", async () => {
   const { url: database_url } = await createTestStore();
   const [one, two] = [
     await startTestApp({ database_url, env: ADMIN }),
@@ -268,7 +268,7 @@ test("of two servers each tells its own requests and streams, and both the same 
   ]);
   stream.close();
 
-  // One that no longer follows the events falls behind by those that come.
+  // A server that no longer follows the events falls behind by those that arrive.
   two.feed.stop();
   for (let i = 0; i < 3; i++) await createTask(agent.send);
   const lag = async ({ url }: typeof one) =>

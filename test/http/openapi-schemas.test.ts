@@ -1,4 +1,4 @@
-/** What the OpenAPI document says of each route, and what generated clients need of it. */
+/** What the OpenAPI document says about each route, and what generated clients need from it. */
 
 import { expect, test } from "bun:test";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
@@ -17,7 +17,7 @@ const operations: any[] = Object.values<object>(document.paths).flatMap((path) =
   Object.values(path),
 );
 
-/** Every object of the document but its examples, with the place where it stands. */
+/** Every object of the document except its examples, with its place. */
 function* nodesOf(node: any, place: readonly string[] = []): Generator<[string[], any]> {
   if (typeof node !== "object" || node === null) return;
   if (!Array.isArray(node)) yield [[...place], node];
@@ -45,24 +45,24 @@ function reach(node: unknown, found = new Set<string>()): Set<string> {
 const requests = operations.map(({ requestBody }) => requestBody);
 const answers = operations.map(({ responses }) => responses);
 
-test("Spectral has nothing to say about the document", async () => {
+test("Spectral finds no fault in the OpenAPI document", async () => {
   const spectral = new Spectral();
   spectral.setRuleset({ extends: [oas], rules: { "oas3-parameter-description": "warn" } } as never);
   expect(await spectral.run(structuredClone(document))).toEqual([]);
 }, 30_000);
 
-test("Redocly has nothing to say about the document", async () => {
+test("Redocly finds no fault in the OpenAPI document", async () => {
   const config = await createConfig({ extends: ["recommended-strict"] });
   const source = JSON.stringify(document);
   const found = await lintFromString({ source, absoluteRef: "openapi.json", config });
   expect(found.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([]);
 }, 30_000);
 
-test("every number has a format that holds its values", () => {
+test("every number in the OpenAPI document has a format that holds its values", () => {
   const numbers = nodes.filter(([, { type }]) => [type].flat().includes("number"));
   const integers = nodes.filter(([, { type }]) => [type].flat().includes("integer"));
   expect(where(numbers.filter(([, { format }]) => format !== "double"))).toEqual([]);
-  // Every number is a timestamp, and every field of that name is one.
+  // Every number is a timestamp, so every field that is a number is named `at` or `…_at`.
   const names = new Set(numbers.map(([place]) => place.at(-1)!));
   expect([...names].filter((name) => !/(^|_)at$/.test(name))).toEqual([]);
   expect(numbers.length).toBeGreaterThan(15);
@@ -72,7 +72,7 @@ test("every number has a format that holds its values", () => {
     format_of.set(name ?? place.at(-2), format);
     expect([minimum, maximum].filter((bound) => Math.abs(bound) >= 2 ** 31)).toEqual([]);
   }
-  // Beyond 32 bits: what nothing bounds.
+  // Integers that nothing limits to 32 bits.
   const wide = ["unread", "duration_ms", "missed"];
   expect(Object.fromEntries(format_of)).toEqual(
     Object.fromEntries([...format_of.keys()].map((n) => [n, wide.includes(n) ? "int64" : "int32"])),
@@ -85,7 +85,7 @@ test("every number has a format that holds its values", () => {
 const document_at = (place: readonly string[]) =>
   place.reduce((node: any, step) => node[step], document);
 
-test("every object and every list of values is a component, and each list stands once", () => {
+test("every object and every list of values is a component, and each list occurs once", () => {
   const objects = nodes.filter(([place, { type, properties }]) => {
     return type === "object" && properties && !isComponent(place);
   });
@@ -96,7 +96,7 @@ test("every object and every list of values is a component, and each list stands
   const values = lists.map(([, node]) => [...node.enum].sort().join());
   expect(new Set(values).size).toBe(values.length);
   expect(nodes.filter(([, node]) => "const" in node)).toEqual([]);
-  // A union but `or null` has names too.
+  // Every union is a component, except `or null`.
   const unions = nodes.filter(([place, { anyOf, oneOf }]) => {
     const options: any[] = anyOf ?? oneOf ?? [];
     const is_nullable = options.length === 2 && options[1].type === "null" && options[0].$ref;
@@ -111,7 +111,7 @@ test("every object and every list of values is a component, and each list stands
 });
 
 /**
- * Types that a program of the language has without an import, as far as a schema could be called so:
+ * Types of each language that a program has without an import, and a schema could be named like:
  * Swift with its concurrency and Foundation, Kotlin, Java, C# with the usual namespaces, TypeScript.
  */
 const TAKEN: Readonly<Record<string, string>> = {
@@ -128,7 +128,7 @@ const TAKEN: Readonly<Record<string, string>> = {
   go: "Client Request Response Error",
 };
 
-test("no schema has the name of a type that a language brings along", () => {
+test("no schema has the name of a type that is built into a language", () => {
   const taken = new Set(Object.values(TAKEN).flatMap((names) => names.split(" ")));
   expect(
     ["Task", "TaskPriority", "TaskStatus", "Event"].filter((name) => !taken.has(name)),
@@ -163,7 +163,7 @@ const KEPT_NAMES = ["event", "from", "self", "type"];
 const pascal = (name: string) =>
   name.replace(/(^|[^a-zA-Z0-9]+)(.)/g, (_, __, char) => char.toUpperCase());
 
-/** Names among these that a generator makes for two things, or cannot use as they are. */
+/** Names among these that a generator uses for two things, or cannot use as they are. */
 function collisions(names: readonly string[], reserved: ReadonlySet<string>): string[] {
   const made = new Map<string, string>();
   for (const name of names) {
@@ -177,7 +177,7 @@ function collisions(names: readonly string[], reserved: ReadonlySet<string>): st
   );
 }
 
-test("no property or parameter collides with what generators make", () => {
+test("no property or parameter collides with names that generators make", () => {
   const reserved = new Set(Object.values(RESERVED).flatMap((words) => words.split(" ")));
   expect(collisions(["context", "has_context"], reserved)).toEqual(["has_context"]);
   expect(collisions(["kind", "unset_kind", "class"], reserved)).toEqual(["unset_kind", "class"]);
@@ -199,14 +199,14 @@ test("no property or parameter collides with what generators make", () => {
   expect(found).toEqual([]);
 });
 
-test("operation ids are a verb and a noun, each once and none like a schema", () => {
+test("operation ids are a verb and a noun, all different, and different from every schema", () => {
   const ids = operations.map(({ operationId }) => operationId as string);
   const verbs =
     /^(approve|await|claim|confirm|create|deny|revoke|get|list|update|delete|replace|register|remove|ask|answer|cancel|read|send|stream)[A-Z][A-Za-z]+$/;
   expect(ids.filter((id) => !verbs.test(id))).toEqual([]);
   expect(new Set(ids).size).toBe(operations.length);
   // What generators make of an operation: its parameters, body and response.
-  // The same for schemas in Go: a constructor of each, and a nullable one.
+  // The same for schemas in Go: a constructor and a nullable type for each.
   const of_schemas = Object.keys(schemas).flatMap((name) => [`New${name}`, `Nullable${name}`]);
   expect(of_schemas.filter((name) => name in schemas)).toEqual([]);
   const made = ids.flatMap((id) => {
@@ -217,7 +217,7 @@ test("operation ids are a verb and a noun, each once and none like a schema", ()
   expect(made.filter((name) => name in schemas)).toEqual([]);
 });
 
-test("the constants of all lists have names of their own", () => {
+test("the constants of all lists of values have different names", () => {
   const names = Object.values<any>(schemas).flatMap(
     ({ enum: values, "x-enum-varnames": given }) => given ?? values ?? [],
   );
@@ -228,7 +228,7 @@ test("the constants of all lists have names of their own", () => {
   expect(schemas.QuestionKind).not.toHaveProperty("x-enum-varnames");
 });
 
-test("operations and tags have descriptions; contact and licence are named", () => {
+test("operations and tags have descriptions, and the document names contact and licence", () => {
   const bare = operations.filter(({ summary, description }) => !summary || !description);
   expect(bare.map(({ operationId }) => operationId)).toEqual([]);
   expect(document.tags.filter((tag: any) => !tag.description)).toEqual([]);
@@ -237,7 +237,7 @@ test("operations and tags have descriptions; contact and licence are named", () 
   expect([license.identifier, typeof description]).toEqual(["MIT", "string"]);
 });
 
-test("answers are open and requests are closed [§1.3.9]", () => {
+test("response schemas allow unknown fields, and request schemas refuse them [§1.3.9]", () => {
   const kinds = (roots: unknown) =>
     [...reach(roots)]
       .filter((name) => schemas[name].type === "object")
@@ -249,7 +249,7 @@ test("answers are open and requests are closed [§1.3.9]", () => {
   expect([open.length > 30, closed.length > 12]).toEqual([true, true]);
 });
 
-test("every event is a component, and the stream their union by name [§7.1.2]", () => {
+test("every event is a component, and the stream is their union by name [§7.1.2]", () => {
   const { content } = document.paths["/v1/events"].get.responses[200];
   expect(Object.keys(content)).toEqual(["text/event-stream"]);
   const { oneOf, discriminator } = schemas.StreamEvent;
@@ -272,7 +272,7 @@ for (const [
   name,
   { success, existing, access, body, query = [], accepts_idempotency_key, errors = [] },
 ] of Object.entries(OPERATIONS)) {
-  test(`${name}: status, credential, body, parameters and errors as they are [§9.1.3]`, () => {
+  test(`the OpenAPI document has status, credential, body, parameters and errors of ${name} [§9.1.3]`, () => {
     const [method, path] = name.split(" ") as [string, string];
     const operation = document.paths[path][method.toLowerCase()];
     const statuses = Object.keys(operation.responses).map(Number);

@@ -1,4 +1,4 @@
-/** `GET /v1/openapi.json`: a valid document that says of each route what the route really does. */
+/** `GET /v1/openapi.json`: a valid document that describes each route as it really is. */
 
 import { expect, test } from "bun:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
@@ -27,13 +27,13 @@ const operationOf = (name: string): any => {
   return document.paths[path]?.[method.toLowerCase()];
 };
 
-test("it is a valid OpenAPI 3.1 document [§17.1]", async () => {
+test("the OpenAPI document is valid OpenAPI 3.1 [§17.1]", async () => {
   expect(document.openapi).toMatch(/^3\.1\./);
   const validator = new Validator();
   const { valid, errors } = await validator.validate(structuredClone(document));
   expect(errors ?? []).toEqual([]);
   expect([valid, validator.version]).toEqual([true, "3.1"]);
-  // What the schema of such documents cannot say.
+  // Rules that the schema of such documents cannot express.
   const operations = Object.keys(OPERATIONS).map(operationOf);
   const ids = operations.map((operation) => operation.operationId);
   expect(new Set(ids).size).toBe(ids.length);
@@ -48,7 +48,7 @@ test("it is a valid OpenAPI 3.1 document [§17.1]", async () => {
   expect(document.servers).toEqual([{ url: app.url }]);
 });
 
-test("it lists every route and no other [§17.1]", () => {
+test("the OpenAPI document lists every route and no other [§17.1]", () => {
   const listed = Object.entries<object>(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
@@ -59,7 +59,7 @@ test("it lists every route and no other [§17.1]", () => {
   expect(others).toEqual(Object.keys(OPERATIONS).sort());
 });
 
-/** A schema of the document, closed: what it does not name must not be there. */
+/** A schema of the document, closed: fields that it does not name must not occur. */
 const ajv = new Ajv2020({ strict: false, validateSchema: false, validateFormats: false });
 ajv.addSchema(closed(document), "doc");
 const matches = (pointer: string, value: unknown): string[] => {
@@ -83,10 +83,10 @@ function closed(node: any): any {
   return copy;
 }
 
-test("real answers are of a status and a shape that the document gives [§9.1.3] [§17.1]", async () => {
+test("real responses have a status and a form that the OpenAPI document lists [§9.1.3] [§17.1]", async () => {
   const faults: string[] = [];
   const met = new Set<string>();
-  /** Calls a route; `ids` fill its parameters in order. */
+  /** Calls a route; `ids` are its parameters in order. */
   const call = async (send: Send, name: string, ids: string[] = [], body?: unknown, query = "") => {
     const [method, path] = name.split(" ") as [string, string];
     const rest = [...ids];
@@ -265,7 +265,7 @@ test("real answers are of a status and a shape that the document gives [§9.1.3]
 const requestOf = (route: Route): string =>
   operationOf(nameOf(route)).requestBody.content["application/json"].schema.$ref.split("/").at(-1);
 
-test("the request schemas take what the routes take, and not other types", () => {
+test("the request schemas accept what the routes accept, and refuse other types", () => {
   const faults: string[] = [];
   for (const route of ROUTES) {
     for (const name of route.in_body ?? []) {
@@ -276,7 +276,7 @@ test("the request schemas take what the routes take, and not other types", () =>
         if (got !== right) faults.push(`${nameOf(route)} ${name} ${value.slice(0, 40)}`);
       };
       for (const value of good) check(value, true);
-      // Numbers, booleans and null tell types apart; what a text may hold is said in words.
+      // Numbers, booleans and null show the type; the content of a text is described in words.
       for (const value of bad.filter((one) => /^(-?\d|true|false|null)/.test(one))) {
         check(value, false);
       }
@@ -290,7 +290,7 @@ test("the request schemas take what the routes take, and not other types", () =>
   expect(faults).toEqual([]);
 });
 
-test("every body has an example that its schema takes", () => {
+test("every body has an example that its schema accepts", () => {
   const faults: string[] = [];
   for (const [name, { success, body }] of Object.entries(OPERATIONS)) {
     if (name === "GET /v1/events") continue;
@@ -315,9 +315,9 @@ test("every body has an example that its schema takes", () => {
   expect(faults).toEqual([]);
 });
 
-test("the codes of errors are those that the service gives [§9.1.3]", async () => {
+test("the error codes in the OpenAPI document are those that the service returns [§9.1.3]", async () => {
   const { "x-extensible-enum": codes, enum: closed_list } = document.components.schemas.ErrorCode;
-  // Codes may be added (docs/interface.md 17.2), which a client must survive.
+  // Codes may be added (§17.2), which a client must survive.
   expect(closed_list).toBeUndefined();
   const known = ["invalid_json", "unauthorized", "forbidden", "account_creation_off", "not_found"];
   const conflicts = ["question_not_pending", "too_many_pending_questions", "too_many_keys"];
@@ -340,7 +340,7 @@ test("the codes of errors are those that the service gives [§9.1.3]", async () 
     ),
   );
   expect(codes).toEqual(expect.arrayContaining(described));
-  // It is the same for everyone, so it needs no credential.
+  // The document is the same for everyone, so it needs no credential.
   const person = await createPerson(app.url);
   const agent = await createAgent(app.url, person);
   for (const send of [person.send, agent.send]) {

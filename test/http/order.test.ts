@@ -1,4 +1,4 @@
-/** Of several faults in one request, the one that is looked for first answers it. */
+/** Of several faults in one request, the response names the one that is checked first. */
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -21,10 +21,10 @@ afterEach(async () => {
 
 const TOO_LARGE = Buffer.alloc(256 * 1024 + 1, "{");
 
-/** Query parameters that take one value. */
+/** Query parameters that accept one value. */
 const single = ({ in_query }: Route) => in_query.filter((name) => !LISTS.includes(name));
 
-test("path, method, size, media type, JSON, credential, kind, fields, in this order [§9.1.3]", async () => {
+test("checks run in the order path, method, size, media type, JSON, credential, kind, fields [§9.1.3]", async () => {
   const faults: string[] = [];
   for (const route of BODY_ROUTES) {
     const path = world.pathOf(route);
@@ -61,7 +61,7 @@ test("path, method, size, media type, JSON, credential, kind, fields, in this or
       const answer = await exchange(app.url, method, target, sent);
       faults.push(...faultsOf(answer, code).map((fault) => `${nameOf(route)}: ${fault}`));
     }
-    // Fields come before the resource: what it names is not there either.
+    // Fields are checked before the resource, which does not exist here either.
     const credential = world.credentials[own];
     const nowhere = route.path.replace(/\{\w+\}/g, "x");
     const answer = await exchange(app.url, route.method, nowhere, { body: "[1]", credential });
@@ -71,7 +71,7 @@ test("path, method, size, media type, JSON, credential, kind, fields, in this or
   expect(faults).toEqual([]);
 });
 
-test("a route without a body: path, method, size, credential, kind, fields, resource [§9.1.3]", async () => {
+test("without a body, checks run in the order path, method, size, credential, kind, fields, resource [§9.1.3]", async () => {
   const faults: string[] = [];
   const { credentials } = world;
   for (const route of ROUTES.filter(({ in_body }) => in_body === null)) {
@@ -94,7 +94,7 @@ test("a route without a body: path, method, size, credential, kind, fields, reso
       sent: object,
       fields: readonly string[] = [],
     ) => {
-      // fetch gives a GET no body, so its size is not tried here.
+      // fetch sends no body with a GET, so its size is not tried here.
       const answer = await exchange(app.url, route.method, target, sent);
       const some = faultsOf(answer, code, fields).map((fault) => `${nameOf(route)}: ${fault}`);
       faults.push(...some);
@@ -110,7 +110,7 @@ test("a route without a body: path, method, size, credential, kind, fields, reso
   expect(faults).toEqual([]);
 });
 
-test("resource, state, then whether the answer fits [§5.7.4(2)] [§1.4.3] [§9.2.1 409] [§9.2.1 422]", async () => {
+test("the resource is checked first, then its state, then whether the answer fits [§5.7.4(2)] [§1.4.3] [§9.2.1 409] [§9.2.1 422]", async () => {
   const { person, agent } = await createPair(app.url);
   const stranger = await createPair(app.url);
   const { id } = await ask(agent.send, { prompt: "?", kind: "choice", options: ["a", "b"] });

@@ -1,4 +1,4 @@
-/** `/` and what it loads, as files: types, caches, compression, and what the document says. */
+/** `/` and the files it loads: types, caching, compression, and what the document contains. */
 
 import { expect, test } from "bun:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
@@ -19,7 +19,7 @@ const TYPES: Readonly<Record<string, string>> = {
   woff2: "font/woff2",
 };
 
-test("the document is asked for anew each time, and has nothing inline or from elsewhere", () => {
+test("the document of `/` is revalidated each time, and has nothing inline or from elsewhere", () => {
   const told = ["content-type", "cache-control", "vary"].map((name) => page.headers.get(name));
   expect(told).toEqual(["text/html; charset=utf-8", "no-cache", "accept-encoding"]);
   expect(html).not.toMatch(/https?:|<style|style=|<script(?! type="module" src=)/);
@@ -32,7 +32,7 @@ test("the document is asked for anew each time, and has nothing inline or from e
   ]);
 });
 
-test("its files are cached for ever, and compressed for clients that accept it", async () => {
+test("the files of `/` are cached for ever, and compressed for clients that accept it", async () => {
   for (const path of assets) {
     const get = (accepted: string) =>
       fetch(app.url + path, { headers: { "accept-encoding": accepted }, decompress: false });
@@ -46,7 +46,7 @@ test("its files are cached for ever, and compressed for clients that accept it",
       ["br", brotliDecompressSync],
     ] as const) {
       const packed = await get(encoding);
-      // What is compressed by itself is sent as it is.
+      // Files that are already compressed are sent as they are.
       const as_it_is = type === "font/woff2" || type === "image/png";
       expect(packed.headers.get("content-encoding")).toBe(as_it_is ? null : encoding);
       const got = await packed.bytes();
@@ -55,7 +55,7 @@ test("its files are cached for ever, and compressed for clients that accept it",
   }
 });
 
-test("every font that the styles name is there", async () => {
+test("every font that the styles name exists", async () => {
   const style = await (await fetch(app.url + assets.find((path) => path.endsWith(".css"))!)).text();
   const fonts = [...style.matchAll(/url\(([^)]+)\)/g)].map(([, name]) => name!);
   expect(fonts.length).toBeGreaterThan(3);
@@ -65,12 +65,12 @@ test("every font that the styles name is there", async () => {
   }
 });
 
-test("another name, and another server's path, is no file", async () => {
+test("an unknown file name and the path of another server are 404", async () => {
   const other = ["/assets/", "/assets", "/assets/main.js", "/assets/..%2fpackage.json", "/sw.js/"];
   for (const path of other) expectProblem(await sendRaw(app.url, "GET", path), "unknown_path");
 });
 
-test("all processes give the same file names, and PUBLIC_URL is escaped", async () => {
+test("all processes use the same file names, and PUBLIC_URL is escaped", async () => {
   const url = "https://relay.example/b'&amp;";
   const behind = await startTestApp({ env: { PUBLIC_URL: url } });
   const text = await (await fetch(`${behind.local_url}/`)).text();

@@ -1,4 +1,4 @@
-/** Paths, methods and the headers of every answer: exact, or refused. */
+/** Paths, methods and the headers of every response: exact, or refused. */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -11,7 +11,7 @@ import { bodyOf, createWorld, type Kind, kindsOf } from "../support/world.ts";
 const app = await startTestApp();
 const world = await createWorld(app);
 
-/** Routes that are no procedures. */
+/** Routes that are not procedures. */
 const MORE = [
   "GET /v1/events",
   "GET /v1/openapi.json",
@@ -23,19 +23,19 @@ const MORE = [
 ];
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"];
 
-/** Path to the methods it has. */
+/** Path to its methods. */
 const PATHS = new Map<string, string[]>();
 for (const name of [...ROUTES.map(nameOf), ...MORE]) {
   const [method, path] = name.split(" ") as [string, string];
   PATHS.set(path, [...(PATHS.get(path) ?? []), method]);
 }
 
-/** With the parameters filled in. */
+/** The path with its parameters filled in. */
 const filled = (path: string) => path.replace(/\{(\w+)\}/g, (_, name: string) => world.ids[name]!);
 
 const bearer = (kind: Kind) => ({ authorization: `Bearer ${world.credentials[kind]}` });
 
-test("a known path with another method is 405 and names those it has [§9.1.3]", async () => {
+test("a known path with another method is 405 and names its methods [§9.1.3]", async () => {
   const before = await world.stored();
   const faults: string[] = [];
   for (const [path, methods] of PATHS) {
@@ -81,7 +81,7 @@ test("HEAD answers like GET, without a body", async () => {
   expect(wrong).toEqual([]);
 });
 
-test("HEAD of the event stream opens none [§7.1.1]", async () => {
+test("HEAD of the event stream opens no stream [§7.1.1]", async () => {
   const { status, headers, text } = await sendRaw(app.url, "HEAD", "/v1/events", bearer("account"));
   expect([status, headers.get("content-type"), text]).toEqual([200, "text/event-stream", ""]);
   expect((await sendRaw(app.url, "HEAD", "/v1/events", bearer("key"))).status).toBe(403);
@@ -89,7 +89,7 @@ test("HEAD of the event stream opens none [§7.1.1]", async () => {
   expect(app.streams.count()).toBe(0);
 });
 
-test("HEAD has no effect: the task is not seen and the wait is none [§2.4.2]", async () => {
+test("HEAD has no effect: the task is not marked as seen, and the request does not wait [§2.4.2]", async () => {
   const { agent, person, question } = world;
   const unseen = await createTask(person.send, { title: "unseen", key_id: agent.key.id });
   for (const path of [`/v1/tasks/${unseen.id}`, "/v1/tasks"]) {
@@ -97,7 +97,7 @@ test("HEAD has no effect: the task is not seen and the wait is none [§2.4.2]", 
     const { body } = await person.send(`GET /v1/tasks/${unseen.id}`);
     expect([body.seen_at, body.updated_at]).toEqual([null, unseen.updated_at]);
   }
-  // It would sleep for 50 seconds otherwise.
+  // With GET it would sleep for 50 seconds.
   const path = `/v1/questions/${question.id}?wait=50`;
   expect((await sendRaw(app.url, "HEAD", path, bearer("key"))).status).toBe(200);
   expect(app.waits.count()).toBe(0);
@@ -105,7 +105,7 @@ test("HEAD has no effect: the task is not seen and the wait is none [§2.4.2]", 
   expect((await agent.send(`GET /v1/tasks/${unseen.id}`)).body.seen_at).toBeNumber();
 });
 
-test("paths are exact: no other spelling of one is a route [§9.1.3] [§17.1]", async () => {
+test("paths are exact: another spelling of a path is not a route [§9.1.3] [§17.1]", async () => {
   const before = await world.stored();
   const upper = (path: string) => path.replace(/^\/v1\/\w/, (start) => start.toUpperCase());
   const spellings: ((path: string) => string)[] = [
@@ -152,7 +152,7 @@ test("paths are exact: no other spelling of one is a route [§9.1.3] [§17.1]", 
   expect(await world.stored()).toEqual(before);
 });
 
-test("a path that is no route is 404, with and without a credential [§9.1.3] [§17.1]", async () => {
+test("an unknown path is 404, with and without a credential [§9.1.3] [§17.1]", async () => {
   const paths = ["/v1", "/v1/", "/v1/nothing", "/v2/tasks", "/tasks", `/${MARK}`, `/v1/${MARK}`];
   for (const path of [...paths, "/v1/constructor", "/v1/__proto__", "/v1/:task_id", "/trpc"]) {
     for (const method of ["GET", "POST", "OPTIONS", "DELETE"]) {
@@ -165,21 +165,21 @@ test("a path that is no route is 404, with and without a credential [§9.1.3] [�
   }
 });
 
-test("dot segments of a path are no way to another route [§1.4.3]", async () => {
+test("dot segments in a path do not lead to another route [§1.4.3]", async () => {
   const dots = ["/v1/tasks/..", "/v1/tasks/.", "/v1/keys/../tasks", "/v1/tasks/%2e%2e/keys"];
   for (const path of [...dots, "/v1/tasks/../keys", "/v1/tasks/../../v1/keys", "/../v1/keys"]) {
     const { status, headers, text } = await sendRaw(app.url, "GET", path, bearer("account"));
-    // As an id it is not found, as part of a path it is unknown; either way nothing is there.
+    // As an id it is not found, as part of a path it is unknown; neither exists.
     expect(["not_found", "unknown_path"]).toContain(JSON.parse(text).code);
     expect([status, headers.get("content-type")]).toEqual([404, "application/problem+json"]);
   }
 });
 
-test("every answer of a route may not be stored, and has its type [§9.1.3]", async () => {
+test("every response of a route has its type and may not be stored [§9.1.3]", async () => {
   for (const route of ROUTES) {
     for (const kind of ["none", ...kindsOf(route)] as const) {
       const body = bodyOf(world, route, kind === "none" ? kindsOf(route)[0]! : kind);
-      // A deletion of something else, so that the world stays.
+      // Deletes something else, so that the other resources stay.
       const path = route.path.replace(/\{\w+\}/g, "x");
       if (route.procedure === "accounts.delete" && kind !== "none") continue;
       const credential = world.credentials[kind];
@@ -202,7 +202,7 @@ test("every answer of a route may not be stored, and has its type [§9.1.3]", as
   }
 });
 
-test("204 has neither a body nor a type", async () => {
+test("204 has neither a body nor a content type", async () => {
   const { body: task } = await world.agent.send("POST /v1/tasks", { title: "gone soon" });
   const answer = await sendRaw(app.url, "DELETE", `/v1/tasks/${task.id}`, bearer("key"));
   const told = ["content-type", "cache-control"].map((name) => answer.headers.get(name));

@@ -1,4 +1,4 @@
-/** A second request that follows the first one on its connection, before that is answered. */
+/** A second request that arrives on a connection before the first one is answered. */
 
 import { expect, test } from "bun:test";
 import { PER_TURN } from "../../src/http/server.ts";
@@ -36,10 +36,10 @@ const call = (title: string) =>
 
 const MCP = { accept: "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18" };
 
-/** Sends it in one packet, and gives the statuses of all answers until the connection ends. */
+/** Sends the packet; returns the statuses of all responses until the connection ends. */
 async function exchange(packet: string): Promise<number[]> {
   const connection = await connect(app.url);
-  // The last request asks for the end, so that a connection that survives ends too.
+  // The last request closes the connection, so that a surviving connection ends too.
   connection.write(packet + send("GET", "/health", "", { connection: "close" }));
   const statuses: number[] = [];
   for (let answer = await connection.answer(); answer; answer = await connection.answer()) {
@@ -53,12 +53,12 @@ async function titles(): Promise<string[]> {
   return body.tasks.map(({ title }: { title: string }) => title);
 }
 
-/** Each creates a task, when it comes alone. */
+/** Each creates a task when it is sent alone. */
 const CHANGES: readonly (readonly [name: string, change: (title: string) => string])[] = [
   ["a POST", post],
   ["a POST in chunks", chunked],
-  ["a call of tRPC", (title) => send("POST", "/trpc/tasks.create", JSON.stringify({ title }))],
-  ["a call of a tool", (title) => send("POST", "/mcp", call(title), MCP)],
+  ["a tRPC call", (title) => send("POST", "/trpc/tasks.create", JSON.stringify({ title }))],
+  ["a tool call", (title) => send("POST", "/mcp", call(title), MCP)],
 ];
 
 test.each(CHANGES)(
@@ -70,7 +70,7 @@ test.each(CHANGES)(
     connection.end();
 
     expect(await exchange(change("first") + change("second"))).toEqual([]);
-    // Whatever they had written would be there before this one.
+    // Anything that the others had written would be visible before this one.
     await createTask(agent.send);
     const made = await titles();
     expect(made).toContain("alone");
@@ -78,7 +78,7 @@ test.each(CHANGES)(
   },
 );
 
-test("a POST that asks for the end of its connection is answered, and what follows is not", async () => {
+test("a POST with Connection: close is answered, and the requests after it are not", async () => {
   const last = post("the last", { connection: "close" });
   expect(await exchange(last + post("after the last"))).toEqual([201]);
   await createTask(agent.send);
@@ -91,16 +91,16 @@ test("a request that is refused before its body is read leaves the connection to
   expect(await exchange(wrong)).toEqual([404, 200]);
 });
 
-test("nothing of it is logged as a fault", () => {
+test("pipelined requests are not logged as faults", () => {
   expect(app.lines.filter((line) => line.includes('"level":"error"'))).toEqual([]);
 });
 
-test("a packet of thousands of requests is not handled in one turn", async () => {
+test("a packet of thousands of requests is not handled in one turn of the event loop", async () => {
   const connection = await connect(app.url);
   connection.write(GET.repeat(3_000));
   let answers = 0;
   while (await connection.answer()) answers++;
-  // Bun ends the connection at the first one that has to wait.
+  // Bun ends the connection at the first request that has to wait.
   expect(answers).toBeLessThanOrEqual(PER_TURN);
   expect((await agent.send("GET /v1/agents")).status).toBe(200);
 });

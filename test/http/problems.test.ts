@@ -1,4 +1,4 @@
-/** `/problems/<code>`: a page for every code of the table of errors. */
+/** `/problems/<code>`: a page for every code in the table of errors. */
 
 import { expect, test } from "bun:test";
 import { ERRORS, type ErrorCode } from "../../src/errors.ts";
@@ -11,7 +11,7 @@ const read = async (path: string) => {
   return { response, text: await response.text() };
 };
 
-test("every code has a page with its title, status and what to do [§9.1.5]", async () => {
+test("every error code has a page with its title, status and what to do [§9.1.5]", async () => {
   const texts = new Set<string>();
   for (const code of codes) {
     const { response, text } = await read(`/problems/${code}`);
@@ -25,13 +25,13 @@ test("every code has a page with its title, status and what to do [§9.1.5]", as
   expect(texts.size).toBe(codes.length);
 });
 
-test("the type of an error leads to its page [§9.1.5]", async () => {
+test("the type of an error links to its page [§9.1.5]", async () => {
   const { text } = await read("/v1/account");
   const { type, title } = JSON.parse(text);
   expect((await read(type)).text).toContain(title);
 });
 
-test("an unknown code is 404 unknown_path, and only GET and HEAD are allowed [§9.1.5]", async () => {
+test("the page of an unknown code is 404 unknown_path, and only GET and HEAD are allowed [§9.1.5]", async () => {
   for (const path of [
     "nope",
     "Not_found",
@@ -50,7 +50,7 @@ test("an unknown code is 404 unknown_path, and only GET and HEAD are allowed [§
   expect((await fetch(`${app.url}/problems/internal`, { method: "POST" })).status).toBe(405);
 });
 
-test("the page runs no script and loads its own style alone", async () => {
+test("the page of an error runs no script and loads only its own style", async () => {
   const { response, text } = await read("/problems/not_found");
   const policy = response.headers.get("content-security-policy") ?? "";
   expect(policy).toStartWith("default-src 'none'; style-src 'self'; img-src 'self' data:;");

@@ -1,4 +1,4 @@
-/** Rate limits on every surface: who is charged, for what, and what the answers say of it. */
+/** Rate limits on every surface: who is charged, for what, and what the responses say about it. */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -20,11 +20,11 @@ const env = { RATE_LIMITS: "on", TRUST_PROXY: "1" };
 const clock = createTestClock();
 const app = await startTestApp({ clock, env });
 
-/** A client of its own address each. */
+/** A client with its own address. */
 let clients = 0;
 const newAddress = () => ({ "x-forwarded-for": `203.0.113.${++clients}` });
 
-/** A person and an agent of a new address. */
+/** A person and an agent at a new address. */
 async function newPair() {
   const created = await exchange(app.url, "POST", "/v1/accounts", { headers: newAddress() });
   const { account, token } = created.body;
@@ -46,7 +46,7 @@ const sendFrom = (headers: Record<string, string>, { method, path, ...sent }: Se
 /** An input for each call of a batch. */
 const EMPTY_INPUTS = encodeURIComponent(JSON.stringify({ ...Array(20).fill({}) }));
 
-/** Sends the same until it is limited; gives how often it was not, and the last answer. */
+/** Repeats a request until it is limited; returns how many were not, and the last response. */
 async function untilLimited(send: () => ReturnType<typeof exchange>, most = 300) {
   for (let count = 0; count < most; count++) {
     const answer = await send();
@@ -55,14 +55,14 @@ async function untilLimited(send: () => ReturnType<typeof exchange>, most = 300)
   throw new Error("it was never limited");
 }
 
-test("a key has 120 calls at once, each answer says what is left, and then it is told when to come again [§10.6.2]", async () => {
+test("a key has 120 calls at once, each response says how many are left, and 429 says when to retry [§10.6.2]", async () => {
   const { agent } = await newPair();
   const credential = agent.secret;
   const list = { method: "GET", path: "/v1/tasks", credential };
   const first = await sendFrom({}, list);
   expect(first.headers.get("ratelimit-policy")).toBe('"key";q=120;w=12');
   expect(first.headers.get("ratelimit")).toBe('"key";r=119;t=1');
-  // Success, errors after the credential, and HEAD cost one each.
+  // Successes, errors after the credential, and HEAD requests cost one each.
   const task = await createTask(agent.send);
   const one = [
     { ...list, method: "HEAD" },
@@ -81,14 +81,14 @@ test("a key has 120 calls at once, each answer says what is left, and then it is
   expectProblem(answer, "rate_limited");
   expect(answer.headers.get("retry-after")).toBe("1");
   expect(answer.headers.get("ratelimit")).toBe('"key";r=0;t=12');
-  // Before its kind, its fields and what it names are looked at, and after JSON.
+  // Charged before the kind, the fields and the resource are checked, and after JSON.
   for (const path of ["/v1/keys", "/v1/tasks?limit=0", "/v1/tasks/x", "/v1/events"]) {
     expectProblem(await sendFrom({}, { ...list, path }), "rate_limited");
   }
   const broken = { method: "POST", path: "/v1/tasks", credential, body: "{" };
   expectProblem(await sendFrom({}, broken), "invalid_json");
   expectProblem(await sendFrom({}, { ...broken, body: "[1]" }), "rate_limited");
-  // The limit is the key's own.
+  // Each key has its own limit.
   const other = await newPair();
   expect((await other.agent.send("GET /v1/tasks")).status).toBe(200);
   await clock.advance(0.1);
@@ -96,7 +96,7 @@ test("a key has 120 calls at once, each answer says what is left, and then it is
   expect((await sendFrom({}, list)).status).toBe(429);
 });
 
-test("an account token has 240 calls at once, streams among them [§10.6.2]", async () => {
+test("an account token has 240 calls at once, including streams [§10.6.2]", async () => {
   const { person } = await newPair();
   await clock.advance(60);
   const stream = await openStream(app.url, person.token);
@@ -147,7 +147,7 @@ test("an address is charged for every request refused without a valid credential
       limited ? '"accounts";r=5;t=0' : '"address";r=59;t=1',
     ]);
     expect(answer.headers.get("ratelimit-policy")).toStartWith(`"${name}";q=`);
-    // The others of the same kind, then one more.
+    // The rest of the same kind, then one more.
     for (let i = 0; i < 59; i++) await sendFrom(address, { method: "GET", path: "/x" });
     const over = await sendFrom(address, sent);
     expect([sent, over.status]).toEqual([sent, 429]);
@@ -155,7 +155,7 @@ test("an address is charged for every request refused without a valid credential
     expect(over.headers.get("ratelimit")).toBe('"address";r=0;t=60');
     const code = sent.path.startsWith("/trpc/") ? over.body.error.data.code_name : over.body.code;
     expect([sent, code]).toEqual([sent, "rate_limited"]);
-    // Whoever has a credential, and what needs none, is not concerned.
+    // Callers with a credential, and routes that need none, are not affected.
     const good = { method: "GET", path: "/v1/tasks", credential: agent.secret };
     if (status === 401) expect((await sendFrom(address, good)).status).toBe(200);
     for (const path of ["/health", "/v1/openapi.json"]) {
@@ -182,7 +182,7 @@ test("a refusal with a valid credential is not charged to the address [§10.6.2]
       await sendFrom(address, { method: "GET", path: "/v1/tasks?limit=0", credential }),
     ];
     expect(refused.map(({ status }) => status)).toEqual([400, 404, 405, 404, 422]);
-    // They tell the caller's own limit, which only the last of them cost a call.
+    // They report the caller's own limit, which only the last of them cost a call.
     const [policy] = refused.map(({ headers }) => headers.get("ratelimit-policy"));
     expect(policy).toStartWith(i % 2 ? '"account"' : '"key"');
   }
@@ -192,7 +192,7 @@ test("a refusal with a valid credential is not charged to the address [§10.6.2]
   expect(look.headers.get("ratelimit")).toBe('"key";r=101;t=2');
 });
 
-test("every call of a tRPC batch is charged by itself [§10.6.2]", async () => {
+test("every call of a tRPC batch is charged separately [§10.6.2]", async () => {
   const { agent } = await newPair();
   const names = (count: number, name = "tasks.list") => Array(count).fill(name).join();
   const batch = (path: string, credential?: string, headers = {}) =>
@@ -210,7 +210,7 @@ test("every call of a tRPC batch is charged by itself [§10.6.2]", async () => {
   expect([last.status, last.headers.get("retry-after")]).toEqual([207, "1"]);
   expect((await agent.send("GET /v1/tasks")).status).toBe(429);
 
-  // One that is refused as a whole is one request.
+  // A batch that is refused as a whole is one request.
   const { agent: other } = await newPair();
   for (const left of [119, 118]) {
     const whole = await batch(names(21), other.secret);
@@ -236,7 +236,7 @@ test("every call of a tRPC batch is charged by itself [§10.6.2]", async () => {
   expect(messages.filter((text: string) => text === "Too many requests.").length).toBe(12);
 });
 
-test("wrong codes are limited to 10 a minute for an address, and 300 for a process [§5.14.4]", async () => {
+test("wrong pairing codes are limited to 10 a minute for an address, and 300 for a process [§5.14.4]", async () => {
   const time = createTestClock();
   const limited = await startTestApp({ clock: time, env });
   const guess = (address: number, path = "/v1/pairings/claim") =>
@@ -258,16 +258,16 @@ test("wrong codes are limited to 10 a minute for an address, and 300 for a proce
   expect(over.headers.get("retry-after")).toBe("6");
   const trpc = await guess(1, "/trpc/pairings.claim");
   expect([trpc.status, trpc.body.error.data.code_name]).toEqual([429, "rate_limited"]);
-  // To look codes up would be to guess as well.
+  // Looking codes up would be guessing as well.
   expectProblem(await guess(1, "/v1/pairings/lookup"), "rate_limited");
-  // 290 more from other addresses; after that nobody has any.
+  // 290 more from other addresses, after which no address has any left.
   let admitted = 0;
   for (let address = 2; address <= 35; address++) admitted += await tries(address, 10);
   expect(admitted).toBe(290);
   expectProblem(await guess(1_000), "rate_limited");
   await time.advance(60);
   expect(await tries(1, 30)).toBe(10);
-  // A code that is right counts as well, and is not used up by a try above the limit.
+  // A correct code counts as well, and a try above the limit does not use it up.
   const person = await createPerson(limited.url);
   const { code } = (await person.send("POST /v1/pairings", {})).body;
   const late = await exchange(limited.url, "POST", "/v1/pairings/claim", {
@@ -278,7 +278,7 @@ test("wrong codes are limited to 10 a minute for an address, and 300 for a proce
   expect((await claim(limited.url, { code })).status).toBe(201);
 });
 
-test("without TRUST_PROXY the socket's address counts, and an X-Forwarded-For is warned of", async () => {
+test("without TRUST_PROXY the socket's address counts, and X-Forwarded-For is logged as a warning", async () => {
   const plain = await startTestApp({ clock, env: { RATE_LIMITS: "on" } });
   const from = (forwarded: string) =>
     sendRaw(plain.url, "GET", "/v1/tasks", { "x-forwarded-for": forwarded });
@@ -287,7 +287,7 @@ test("without TRUST_PROXY the socket's address counts, and an X-Forwarded-For is
   expect(plain.lines.filter((line) => line.includes("TRUST_PROXY")).length).toBe(1);
 });
 
-test("RATE_LIMITS=off limits nothing and says nothing of limits", async () => {
+test("RATE_LIMITS=off limits nothing and sends no rate limit headers", async () => {
   const off = await startTestApp({ env: { RATE_LIMITS: "off" } });
   for (let i = 0; i < 8; i++) await createPerson(off.url);
   const { agent } = await createPair(off.url);

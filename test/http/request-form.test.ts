@@ -1,4 +1,4 @@
-/** Requests whose form alone is wrong: lengths, hosts, and web pages of other origins. */
+/** Requests that are refused for their form alone: lengths, hosts, and web pages of other origins. */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -17,7 +17,7 @@ const url = app.local_url;
 const { host } = new URL(url);
 const { person, agent } = await createPair(url);
 
-/** A request to each surface, each of its own kind of route. */
+/** One request to each surface, each to its own kind of route. */
 const REQUESTS = [
   ["POST", "/v1/tasks"],
   ["POST", "/v1/accounts"],
@@ -40,7 +40,7 @@ const authorization = (path: string) => {
   return { authorization: `Bearer ${"secret" in who ? who.secret : who.token}` };
 };
 
-test("two Content-Length headers are refused on every route, and every later body is read", async () => {
+test("two Content-Length headers are refused on every route, and later bodies are still read", async () => {
   for (const [method, path] of [...REQUESTS, ["GET", "/v1/tasks"], ["HEAD", "/health"]] as const) {
     const answer = await sendRaw(url, method, path, {
       ...authorization(path),
@@ -56,7 +56,7 @@ test("two Content-Length headers are refused on every route, and every later bod
   for (let i = 0; i < 3; i++) await createTask(agent.send);
 });
 
-test("other forms of Content-Length are refused too, with or without chunks", async () => {
+test("invalid forms of Content-Length are refused, with or without chunks", async () => {
   const forms = ["2, 2", "2, 3", "+2", "-2", "0x2", "2.0", "2e0", "", "9".repeat(30)];
   const framings = ["2\r\ncontent-length: 3", "2\r\ntransfer-encoding: chunked", ...forms];
   for (const form of framings) {
@@ -97,7 +97,7 @@ test("two Host headers are refused on every route", async () => {
   expect((await person.send("GET /v1/account")).status).toBe(200);
 });
 
-/** What a page of another origin may send as its `Origin`. */
+/** Values that a page of another origin may send as its `Origin`. */
 const FOREIGN = [
   "https://evil.example",
   "null",
@@ -114,10 +114,10 @@ const FOREIGN = [
   "file://",
 ];
 
-test("a page of another origin changes nothing, on any route", async () => {
+test("a page of another origin cannot change anything, on any route", async () => {
   for (const [method, path] of REQUESTS) {
     for (const origin of FOREIGN) {
-      // `/mcp` takes any page of this machine, by its own rule.
+      // `/mcp` accepts any page of this machine, by its own rule.
       if (path === "/mcp" && /\/\/127/.test(origin)) continue;
       const answer = await sendRaw(url, method, path, { ...authorization(path), host, origin });
       expect([path, origin, answer.status]).toEqual([path, origin, 403]);
@@ -126,7 +126,7 @@ test("a page of another origin changes nothing, on any route", async () => {
     }
   }
   expect((await person.send("GET /v1/account")).status).toBe(200);
-  // It does not get as far as the request log, which `/mcp` has an entry of.
+  // The request does not reach the request log, except on `/mcp`, which logs it.
   const refused = await until(async () => {
     const { body } = await person.send(`GET /v1/keys/${agent.key.id}/activity?limit=100`);
     const entries = body.items.filter((item: any) => item.code === "forbidden");
@@ -137,7 +137,7 @@ test("a page of another origin changes nothing, on any route", async () => {
   expect([...actions]).not.toContain("POST /v1/tasks");
 });
 
-test("our own pages, those of CORS_ORIGINS and clients without an Origin may", async () => {
+test("Relay's own pages, those of CORS_ORIGINS and clients without an Origin may make changes", async () => {
   const ours = [
     CORS,
     "https://relay.example",
@@ -158,7 +158,7 @@ test("our own pages, those of CORS_ORIGINS and clients without an Origin may", a
     const called = await sendRaw(url, "POST", "/trpc/tasks.create", headers, body);
     expect([origin, called.status]).toEqual([origin, 200]);
   }
-  // The names by which a proxy may be reached, with the port of the scheme said or not.
+  // The names by which a proxy may be reached, with and without the scheme's default port.
   const named = [
     ["other.example", "https://other.example"],
     ["other.example:443", "https://other.example"],
@@ -184,7 +184,7 @@ test("our own pages, those of CORS_ORIGINS and clients without an Origin may", a
   expect((await sendRaw(url, "POST", "/v1/tasks", headers)).status).toBe(403);
 });
 
-test("a page of another origin may read, and its reading has no effect", async () => {
+test("a page of another origin may read, and its reads have no effect", async () => {
   const world = await createPerson(url);
   const reader = await createAgent(url, world, "reader");
   const task = await createTask(world.send, { title: "a", key_id: reader.key.id });
@@ -206,7 +206,7 @@ test("a page of another origin may read, and its reading has no effect", async (
   expect((await world.send(`GET /v1/tasks/${task.id}`)).body.seen_at).toBeNull();
   const { body: key } = await world.send("GET /v1/keys");
   expect(key.keys[0].last_used_at).toBeNull();
-  // It is logged as the request that it is.
+  // It is logged like any other request.
   const actions = await until(async () => {
     const { body } = await world.send(`GET /v1/keys/${reader.key.id}/activity`);
     return body.items.length >= 6 && body.items.map((item: any) => item.action);
@@ -217,7 +217,7 @@ test("a page of another origin may read, and its reading has no effect", async (
   expect((await world.send(`GET /v1/tasks/${task.id}`)).body.seen_at).not.toBeNull();
 });
 
-test("`/mcp` keeps its stricter rule", async () => {
+test("/mcp keeps its stricter rule for origins", async () => {
   const { rpc } = await openSession(url, agent.secret);
   expect((await rpc("tools/list")).status).toBe(200);
   const name = { ...authorization("/mcp"), host: "other.example", origin: "https://other.example" };

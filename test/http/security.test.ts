@@ -1,4 +1,4 @@
-/** The security headers of every kind of answer (docs/interface.md 1.2.10). */
+/** The security headers of every kind of response (§1.2.10). */
 
 import { expect, test } from "bun:test";
 import { ADMIN, ADMIN_TOKEN } from "../support/admin.ts";
@@ -56,7 +56,7 @@ const INITIALIZE = JSON.stringify({
   },
 });
 
-/** What of the headers is about security. */
+/** The headers that concern security. */
 const securityOf = (headers: Headers) =>
   Object.fromEntries([...headers].filter(([name]) => NAMES.includes(name)));
 
@@ -66,7 +66,7 @@ for (const [name, url, more] of [
   ["http", app.url, {}],
   ["https", secure.local_url, HSTS],
 ] as const) {
-  test(`every kind of answer of a server at ${name} carries them`, async () => {
+  test(`every kind of response of a server at ${name} has the security headers`, async () => {
     const world = await createWorld({ url });
     const credential = world.agent.secret;
     const large = "x".repeat(256 * 1024 + 1);
@@ -132,7 +132,7 @@ for (const [name, url, more] of [
     const stream = await fetch(`${url}/v1/events`, { headers });
     expect(securityOf(stream.headers)).toEqual({ ...API, ...more });
     await stream.body!.cancel();
-    // Of each route at least one refusal and, where it takes no body, its success.
+    // At least one refusal of each route and, where it needs no body, its success.
     for (const route of ROUTES) {
       if (route.procedure === "accounts.delete") continue;
       for (const kind of ["none", ...kindsOf(route)] as const) {
@@ -144,7 +144,7 @@ for (const [name, url, more] of [
   });
 }
 
-test("a limited answer carries them too", async () => {
+test("a rate-limited response has the security headers too", async () => {
   const limited = await startTestApp({ env: { RATE_LIMITS: "on" } });
   let answer = await exchange(limited.url, "GET", "/nothing");
   for (let i = 0; i < 60; i++) answer = await exchange(limited.url, "GET", "/nothing");

@@ -1,4 +1,4 @@
-/** TLS that the process serves itself: calls, streams, waits and MCP over it, and pairs of files that are refused. */
+/** TLS served by the process itself: calls, streams, waits and MCP over it, and files that are refused. */
 
 import { expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
@@ -71,7 +71,7 @@ test("a client that trusts the authority calls, follows the stream and waits ove
   await until(() => names.includes("question.updated"));
   ended.abort();
   await reading;
-  // Whoever leaves is noticed, as over plain http.
+  // A client that disconnects is noticed, as over plain http.
   const left = new AbortController();
   await agent.inbox.read();
   const leaving = agent.inbox.read({ wait: 50 }, { signal: left.signal }).catch(() => {});
@@ -102,7 +102,7 @@ test("an MCP client gets progress and the answer over TLS", async () => {
   await client.close();
 });
 
-test("plain http, TLS 1.1 and a client that does not trust the authority get nothing", async () => {
+test("plain http, TLS 1.1 and a client that does not trust the authority get no response", async () => {
   const health = (to: string) => fetch(`${to}/health`).then(({ status }) => status);
   expect(await rejectionOf(health(url.replace("https:", "http:")))).toBeInstanceOf(Error);
   expect((await rejectionOf(health(url))).message).toMatch(/certificate/);
@@ -119,7 +119,7 @@ test("plain http, TLS 1.1 and a client that does not trust the authority get not
   expect([await versionOf("TLSv1.2"), await versionOf("TLSv1.1")]).toEqual(["TLSv1.2", null]);
 });
 
-test("only the name of PUBLIC_URL gets HSTS from a process that serves TLS [§1.2.10]", async () => {
+test("of processes that serve TLS, only one named by PUBLIC_URL sends HSTS [§1.2.10]", async () => {
   const hstsOf = async (host: string) => {
     const answer = await trust(`${url}/health`, { headers: { host } });
     return answer.headers.get("strict-transport-security");
@@ -130,12 +130,12 @@ test("only the name of PUBLIC_URL gets HSTS from a process that serves TLS [§1.
   }
 });
 
-test("names that a machine shares, addresses and self-signed certificates get no HSTS [§1.2.10]", () => {
+test("shared names of a machine, addresses and self-signed certificates get no HSTS [§1.2.10]", () => {
   const pair = { self_signed: false };
   const headers = new Headers({ host: "127.0.0.1:3000" });
   const sends = (address: string | undefined, tls: typeof pair | null = null) =>
     createHstsRule(address, tls)?.(headers) ?? false;
-  // Behind a proxy, which may send a host of its own.
+  // Behind a proxy, which may send its own host.
   expect(sends("https://relay.example:8443/x")).toBe(true);
   for (const address of [
     ...["http://relay.example", "https://localhost", "https://relay.localhost:1", "https://relay"],
@@ -147,7 +147,7 @@ test("names that a machine shares, addresses and self-signed certificates get no
   expect(createHstsRule("https://relay.example", { ...pair, self_signed: true })).toBeNull();
 });
 
-test("a pair that cannot be used is named by its variable, in one line", async () => {
+test("an unusable certificate or key is named by its variable, in one line", async () => {
   const other = await authority.issue();
   const broken = `${identity.cert}\n-----BEGIN CERTIFICATE-----\nMAAA\n-----END CERTIFICATE-----\n`;
   const key = await write("other-key.pem", other.key);
@@ -167,7 +167,7 @@ test("a pair that cannot be used is named by its variable, in one line", async (
   ] as const) {
     const fault = await (async () => loadTls(readConfig(env)))().catch((error) => error);
     expect([fault.name, fault.message]).toEqual(["ConfigError", expect.stringMatching(message)]);
-    // Two are about the pair and not about a file.
+    // Two of these concern the pair rather than one file.
     if (!/is needed|is not the key/.test(fault.message)) expect(fault.message).toContain(folder);
   }
   const wrong = startTestApp({ env: { TLS_CERT_FILE, TLS_KEY_FILE: key } });
@@ -177,7 +177,7 @@ test("a pair that cannot be used is named by its variable, in one line", async (
   expect(await loadTls(readConfig({}))).toBeNull();
 });
 
-test("a self-signed certificate is known as one", async () => {
+test("a self-signed certificate is recognised", async () => {
   const [cert, key] = [
     await write("root.pem", authority.ca),
     await write("root-key.pem", authority.key),
@@ -186,7 +186,7 @@ test("a self-signed certificate is known as one", async () => {
   expect(tls?.self_signed).toBe(true);
 });
 
-test("a start warns of a certificate that has expired or does so within 14 days", async () => {
+test("a start warns of a certificate that has expired or expires within 14 days", async () => {
   const env = { TLS_CERT_FILE, TLS_KEY_FILE };
   const tls = (await loadTls(readConfig(env)))!;
   expect(tls.expires_at).toBe(new X509Certificate(identity.cert).validToDate.getTime() / 1000);
@@ -207,7 +207,7 @@ test("a start warns of a certificate that has expired or does so within 14 days"
     const expected = event === null ? [] : [expect.objectContaining({ event, expires_at })];
     expect([left, logged]).toEqual([left, expected]);
   }
-  // The certificates of this file last for 30 days.
+  // The certificates of this file are valid for 30 days.
   expect(app.lines.join()).not.toContain("TLS certificate");
   const late = createTestClock();
   late.shiftWall(20 * day);

@@ -1,4 +1,4 @@
-/** What `/trpc` refuses: the same faults as on REST, with the same codes, and no stack. */
+/** What `/trpc` refuses: the same faults as on REST, with the same codes and without a stack trace. */
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -24,11 +24,11 @@ type Sent = NonNullable<Parameters<typeof exchange>[3]>;
 const post = (procedure: string, sent: Sent) =>
   exchange(app.url, "POST", `/trpc/${procedure}`, { credential: agent.secret, ...sent });
 
-/** Every answer of a query, its input being JSON text. */
+/** Every response to a query whose input is this JSON text. */
 const get = (procedure: string, input: string, credential = agent.secret) =>
   exchange(app.url, "GET", `/trpc/${procedure}?input=${encodeURIComponent(input)}`, { credential });
 
-/** What is wrong with an answer that should be this error. */
+/** The faults of a response that should be this error. */
 function faultsOf(answer: WireAnswer, status: number, code: string, fields?: string[]): string[] {
   const data = answer.body?.error?.data;
   const got = [answer.status, data?.httpStatus, data?.code_name];
@@ -52,7 +52,7 @@ function inputOf(route: Route, kind: "none" | "account" | "key"): string {
   return JSON.stringify({ ...ids, ...JSON.parse(bodyOf(world, route, kind) ?? "{}") });
 }
 
-test("each field of each procedure refuses what it refuses on REST [§9.2.1 422]", async () => {
+test("each field of each procedure refuses the values that it refuses on REST [§9.2.1 422]", async () => {
   const faults: string[] = [];
   for (const route of BODY_ROUTES) {
     const kind = kindsOf(route)[0]!;
@@ -71,7 +71,7 @@ test("each field of each procedure refuses what it refuses on REST [§9.2.1 422]
   expect(faults).toEqual([]);
 });
 
-test("an input that is no object is 422, one that is no JSON is 400 [§9.2.1 422]", async () => {
+test("a tRPC input that is not an object is 422, and one that is not JSON is 400 [§9.2.1 422]", async () => {
   const faults: string[] = [];
   for (const route of ROUTES) {
     const kind = kindsOf(route)[0]!;
@@ -91,7 +91,7 @@ test("an input that is no object is 422, one that is no JSON is 400 [§9.2.1 422
   expect(faults).toEqual([]);
 });
 
-test("query inputs are never coerced [§9.2.1 422]", async () => {
+test("inputs of tRPC queries are never coerced [§9.2.1 422]", async () => {
   const bad: [procedure: string, field: string, ...values: unknown[]][] = [
     ["tasks.list", "limit", "5", 0, 501, 1.5, null, true, [5]],
     ["tasks.list", "status", "todo", [], ["x"], null, {}, [["todo"]]],
@@ -112,7 +112,7 @@ test("query inputs are never coerced [§9.2.1 422]", async () => {
   expect(faults).toEqual([]);
 });
 
-test("bad patches are 422 on both surfaces, at first and after many good ones [§5.5.5(2)] [§9.2.1 422]", async () => {
+test("invalid patches are 422 on both surfaces, at first and after many valid ones [§5.5.5(2)] [§9.2.1 422]", async () => {
   const path = `PATCH /v1/tasks/${task.id}` as const;
   const bodies: [body: string, field: string][] = [
     ['{"notify":"no"}', "notify"],
@@ -139,11 +139,11 @@ test("bad patches are 422 on both surfaces, at first and after many good ones [�
     expect(status).toBe(200);
   }
   await check();
-  // What the good ones changed is theirs.
+  // The changes of the valid patches stay.
   before = await world.stored();
 });
 
-test("each code comes with its status, on this surface too [§9.1.3] [§4.1.5]", async () => {
+test("each error code has its status on tRPC too [§9.1.3] [§4.1.5]", async () => {
   const json = (value: object) => ({ body: JSON.stringify(value) });
   const mine = { task_id: task.id };
   const no_task = json({ task_id: `${MARK}0` });
@@ -164,7 +164,7 @@ test("each code comes with its status, on this surface too [§9.1.3] [§4.1.5]",
   expect(cases.flatMap(([answer, status, code]) => faultsOf(answer, status, code))).toEqual([]);
 });
 
-test("a body above the limit is refused before it comes [§9.1.3]", async () => {
+test("a tRPC body above the limit is refused before it arrives [§9.1.3]", async () => {
   const connection = await connect(app.url);
   const authorization = `Bearer ${agent.secret}`;
   const headers = { authorization, "content-type": "application/json" };
@@ -174,7 +174,7 @@ test("a body above the limit is refused before it comes [§9.1.3]", async () => 
   connection.end();
 });
 
-test("21 calls in one batch are refused and none is made; 20 are made [§5.5.1]", async () => {
+test("a batch of 21 calls is refused as a whole, and all calls of a batch of 20 run [§5.5.1]", async () => {
   const batch = (count: number) => {
     const inputs = Array.from({ length: count }, (_, i) => ({ title: `${i}` }));
     const names = Array(count).fill("tasks.create").join(",");
@@ -220,7 +220,7 @@ test("21 calls in one batch are refused and none is made; 20 are made [§5.5.1]"
   expect(body.tasks).toHaveLength(2);
 });
 
-test("in a batch each call has its own code, and one that fails does not stop the others [§9.1.3]", async () => {
+test("each call of a batch has its own code, and a failing call does not stop the others [§9.1.3]", async () => {
   const inputs = [{ task_id: task.id }, { task_id: "x" }, { task_id: 5 }, {}, null];
   const names = `${Array(5).fill("tasks.get").join(",")},keys.list,tasks.nothing`;
   const input = encodeURIComponent(JSON.stringify({ ...inputs, 5: {}, 6: {} }));
@@ -234,7 +234,7 @@ test("in a batch each call has its own code, and one that fails does not stop th
   expect(text).not.toMatch(/stack|\.ts\b/);
 });
 
-test("a name that is no procedure is not repeated, alone, in a batch or beside another error", async () => {
+test("an unknown procedure name is not repeated in the response, alone or in a batch", async () => {
   const long = "x".repeat(6_000);
   const one = encodeURIComponent(JSON.stringify({ 0: { task_id: task.id }, 1: {} }));
   const list = Array(600).fill("tasks.list").join();
@@ -253,7 +253,7 @@ test("a name that is no procedure is not repeated, alone, in a batch or beside a
     expect(text.length).toBeLessThan(500);
     expect(text).not.toContain(MARK);
   }
-  // Names that are some still are, as they were sent.
+  // Known names are repeated as they were sent.
   const url = `/trpc/tasks%2Eget,${long}/?batch=1&input=${one}`;
   const batch = await exchange(app.url, "GET", url, { credential: agent.secret });
   expect(batch.status).toBe(207);
@@ -263,7 +263,7 @@ test("a name that is no procedure is not repeated, alone, in a batch or beside a
   expect(slash.body.error.data).toMatchObject({ code_name: "unknown_path", path: "unknown" });
 });
 
-test("other methods have no effect [§9.1.3]", async () => {
+test("other HTTP methods have no effect on tRPC [§9.1.3]", async () => {
   const body = JSON.stringify({ task_id: task.id });
   const input = `?input=${encodeURIComponent(body)}`;
   const headers = { authorization: `Bearer ${agent.secret}`, "content-type": "application/json" };

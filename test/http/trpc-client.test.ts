@@ -19,7 +19,7 @@ const connect = (credential: string) =>
     ],
   });
 
-test("a person and an agent work through it", async () => {
+test("a person and an agent work through the official tRPC client", async () => {
   const { person, agent } = await createPair(app.url);
   const theirs = connect(person.token);
   const ours = connect(agent.secret);
@@ -39,7 +39,7 @@ test("a person and an agent work through it", async () => {
   expect((await asked).answer).toBe("Yes");
 });
 
-test("calls of one batch succeed and fail by themselves", async () => {
+test("each call of a batch succeeds or fails by itself", async () => {
   const { person, agent } = await createPair(app.url);
   const ours = connect(agent.secret);
   const [made, missing, forbidden] = await Promise.allSettled([
@@ -60,7 +60,7 @@ test("calls of one batch succeed and fail by themselves", async () => {
   expect((await connect(person.token).keys.list.query({})).keys.length).toBe(1);
 });
 
-test("a query without input is one without fields; a mutation has to say them", async () => {
+test("a tRPC query may leave out its input, and a mutation may not", async () => {
   const { person, agent } = await createPair(app.url);
   const send = (method: string, path: string, credential: string) =>
     exchange(app.url, method, `/trpc/${path}`, { credential });

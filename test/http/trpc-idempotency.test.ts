@@ -1,4 +1,4 @@
-/** `Idempotency-Key` on `/trpc` (docs/interface.md 8). */
+/** `Idempotency-Key` on `/trpc` (§8). */
 
 import { expect, test } from "bun:test";
 import { createTRPCClient, httpBatchLink, httpLink, TRPCClientError } from "@trpc/client";
@@ -16,7 +16,7 @@ const database_url = (await createTestStore()).url;
 const app = await startTestApp({ clock, database_url });
 const second = await startTestApp({ clock, database_url });
 
-/** One call as bytes; the key is a header of its own. */
+/** One call as bytes; the key is a separate header. */
 const call = (
   procedure: string,
   credential: string | undefined,
@@ -38,10 +38,10 @@ const faultOf = ({ status, body }: WireAnswer) => {
   return [status, code_name, ...Object.keys(fields ?? {})];
 };
 
-/** What the server said of each answer to the official client, in order. */
+/** What the server said in each response to the official client, in order. */
 type Told = (string | null)[];
 
-/** The official client; each call has the key that its context holds. */
+/** The official client; each call sends the key in its context. */
 function typedClient(credential: string, told: Told = []) {
   return createTRPCClient<AppRouter>({
     links: [
@@ -61,7 +61,7 @@ function typedClient(credential: string, told: Told = []) {
   });
 }
 
-test("the same call again gives the result as it now is, and changes nothing", async () => {
+test("a repeated tRPC call returns the resource as it is now, and changes nothing", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person, "other");
   const question = await ask(agent.send);
@@ -101,7 +101,7 @@ test("the same call again gives the result as it now is, and changes nothing", a
   expect([dataOf(later).id, dataOf(later).progress]).toEqual([task.id, 7]);
 });
 
-test("the typed client sends a call again whose answer was lost", async () => {
+test("the typed client repeats a call whose response was lost", async () => {
   const { person, agent } = await createPair(app.url);
   const told = { ours: [] as Told, theirs: [] as Told };
   const ours = typedClient(agent.secret, told.ours);
@@ -121,7 +121,7 @@ test("the typed client sends a call again whose answer was lost", async () => {
   expect((await agent.send("GET /v1/tasks")).body.tasks).toHaveLength(1);
 });
 
-test("the key belongs to one credential and one procedure, and not to REST", async () => {
+test("an idempotency key of tRPC belongs to one credential and one procedure, and not to REST", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person, "other");
   const question = await ask(agent.send);
@@ -140,14 +140,14 @@ test("the key belongs to one credential and one procedure, and not to REST", asy
   // Another spelling of the same name is the same procedure.
   const spelled = await call("tasks%2Ecreate", agent.secret, body);
   expect([dataOf(spelled).id, replayed(spelled)]).toEqual([dataOf(mine).id, "true"]);
-  // The question is part of what is sent.
+  // The question is part of the input.
   const { id: question_id } = await ask(agent.send);
   const wrong = await call("questions.answer", person.token, { question_id, answer: "Yes" });
   expect(faultOf(wrong)).toEqual([422, "idempotency_mismatch"]);
   expect((await person.send(`GET /v1/questions/${question_id}`)).body.status).toBe("pending");
 });
 
-test("only success is kept", async () => {
+test("only a successful tRPC call is remembered", async () => {
   const { agent } = await createPair(app.url);
   const refused = await call("tasks.create", agent.secret, { title: "" });
   expect(faultOf(refused)).toEqual([422, "invalid_fields", "title"]);
@@ -161,7 +161,7 @@ test("only success is kept", async () => {
   );
 });
 
-test("of many at once, in two processes, one does it and the others give what it made", async () => {
+test("of many concurrent calls in two processes, one takes effect and the others return what it created", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person, "other");
   const question = await ask(agent.send);
@@ -186,10 +186,10 @@ test("of many at once, in two processes, one does it and the others give what it
   expect((await other.send("GET /v1/inbox")).body.items).toHaveLength(1);
 });
 
-test("a repeated ask-and-wait waits again, for as long as it says itself", async () => {
+test("a repeated ask-and-wait waits again, for as long as its own input says", async () => {
   const { person, agent } = await createPair(app.url);
   const first = call("questions.ask", agent.secret, { prompt: "p", wait: 50 });
-  // A place is taken before the sleep begins, at which the timer is set.
+  // The place is taken before the sleep begins, which sets the timer.
   await until(() => clock.pendingIn(50) === 1);
   const again = call("questions.ask", agent.secret, { prompt: "p", wait: 20 });
   await until(() => clock.pendingIn(20) === 1);
@@ -201,7 +201,7 @@ test("a repeated ask-and-wait waits again, for as long as it says itself", async
   expect([replayed(await first), replayed(await again)]).toEqual([null, "true"]);
 });
 
-test("a key is 1 to 255 characters, which is looked at after credential and JSON", async () => {
+test("an idempotency key has 1 to 255 characters, checked after credential and JSON", async () => {
   const { agent } = await createPair(app.url);
   for (const key of ["", "x".repeat(256)]) {
     const refused = await call("tasks.create", agent.secret, { title: "t" }, key);
@@ -222,14 +222,14 @@ test("a key is 1 to 255 characters, which is looked at after credential and JSON
   expect([dataOf(again), replayed(again)]).toEqual([dataOf(made), "true"]);
 });
 
-test("a batch with a key is refused, each call by itself, and nothing is done", async () => {
+test("in a batch with an idempotency key every call is refused, and none takes effect", async () => {
   const { agent } = await createPair(app.url);
   const batch = (names: string, body: unknown, key: string | null) =>
     call(`${names}?batch=1`, agent.secret, body, key);
   for (const [names, inputs] of [
     ["tasks.create", { 0: { title: "t" } }],
     ["tasks.create,questions.ask", { 0: { title: "t" }, 1: { prompt: "p" } }],
-    // The first without an input, or one that takes no key.
+    // The first without an input, or one that accepts no key.
     ["tasks.create,tasks.create", { 1: { title: "t" } }],
     ["tasks.update,tasks.create", { 0: { task_id: "tsk_x" }, 1: { title: "t" } }],
     ["tasks.nothing,tasks.create", { 0: {}, 1: { title: "t" } }],
@@ -260,7 +260,7 @@ test("a batch with a key is refused, each call by itself, and nothing is done", 
   expect([status, body[0].result.data.title]).toEqual([200, "t"]);
 });
 
-test("other procedures ignore the key, whatever it is", async () => {
+test("other procedures ignore the idempotency key, whatever it is", async () => {
   const { person, agent } = await createPair(app.url);
   const task = await createTask(agent.send);
   const long = "x".repeat(256);

@@ -1,4 +1,4 @@
-/** Answers that nobody reads: counted, bounded for their credential, and given up with their connection. */
+/** Responses that nobody reads: counted, limited for each credential, and dropped with their connection. */
 
 import { expect, test } from "bun:test";
 import type { Caller } from "../../src/model/caller.ts";
@@ -26,7 +26,7 @@ async function createLarge() {
   return pair;
 }
 
-/** Requests that were answered so far, without those that ask. */
+/** Requests answered so far, without those that ask for this number. */
 const answered = async () => {
   const { all } = await metricsOf(app.url);
   const series = all.get("http_requests_total")?.series ?? [];
@@ -35,13 +35,13 @@ const answered = async () => {
     .reduce((sum, { value }) => sum + value, 0);
 };
 
-/** What the socket takes at once counts for a moment too: true once more waits for some round trips. */
+/** What the socket accepts at once counts briefly too, so this is true once more waits for some round trips. */
 async function waits(held: number): Promise<boolean> {
   for (let i = 0; i < 8; i++) if ((await unsent()) <= held) return false;
   return true;
 }
 
-/** Connections that send the same request again and again, read nothing, and so fill their socket. */
+/** Connections that repeat a request, read nothing, and so fill their socket. */
 async function stall(count: number, request: string): Promise<RawConnection[]> {
   const connections: RawConnection[] = [];
   while (connections.length < count) {
@@ -49,7 +49,7 @@ async function stall(count: number, request: string): Promise<RawConnection[]> {
     connections.push(connection);
     connection.pause();
     const held = await unsent();
-    // Some 4 MB are the kernel's, so it is the fifth answer or so that waits.
+    // The kernel takes some 4 MB, so it is about the fifth response that waits.
     for (let sent = 0; sent < 12 && !(await waits(held)); sent++) {
       const before = await answered();
       connection.write(request);
@@ -59,7 +59,7 @@ async function stall(count: number, request: string): Promise<RawConnection[]> {
   return connections;
 }
 
-test("a credential that leaves 8 MiB unread is 429, others are served, and what ends frees its bytes", async () => {
+test("a credential with 8 MiB unread is 429, others are served, and closing frees the bytes", async () => {
   const { person, agent } = await createLarge();
   const other = await createAgent(app.url, person);
   const list = "/v1/tasks?limit=1";
@@ -88,10 +88,10 @@ test("a credential that leaves 8 MiB unread is 429, others are served, and what 
   ).toBe(429);
   expect((await other.send("GET /v1/tasks")).status).toBe(200);
   expect((await person.send("GET /v1/tasks")).status).toBe(200);
-  // It is bounded, whatever else these connections asked for.
+  // The amount is bounded, whatever else these connections asked for.
   expect(await unsent()).toBeLessThan(9 * MIB);
 
-  // One reads on, and gets whole answers; the others go.
+  // One connection reads on and gets whole responses; the others close.
   const [reader, ...leavers] = connections as [RawConnection, ...RawConnection[]];
   for (const connection of leavers) connection.end();
   reader.resume();
@@ -100,7 +100,7 @@ test("a credential that leaves 8 MiB unread is 429, others are served, and what 
   reader.end();
 });
 
-test("answers of tRPC and MCP count like those of REST", async () => {
+test("responses of tRPC and MCP count like those of REST", async () => {
   const { agent } = await createLarge();
   const call = JSON.stringify({
     jsonrpc: "2.0",
@@ -125,7 +125,7 @@ test("answers of tRPC and MCP count like those of REST", async () => {
   }
 });
 
-test("a large answer arrives whole, also on a connection that is kept", async () => {
+test("a large response arrives complete, also on a connection that is kept open", async () => {
   const { agent } = await createLarge();
   const { body: first } = await agent.send("GET /v1/tasks");
   for (let i = 0; i < 3; i++) expect((await agent.send("GET /v1/tasks")).body).toEqual(first);
@@ -137,7 +137,7 @@ test("a large answer arrives whole, also on a connection that is kept", async ()
 
 type Limits = NonNullable<Parameters<typeof createUnsentAnswers>[0]["limits"]>;
 
-/** Bounds that are far away, for a test to set the one that it is about. */
+/** Bounds that no test reaches, so that each test sets the one it is about. */
 const FAR: Limits = {
   unsent_bytes_per_credential: 1_000 * MIB,
   unsent_bytes_per_account: 1_000 * MIB,
@@ -146,16 +146,16 @@ const FAR: Limits = {
   unsent_idle_given_up: 1,
 };
 
-/** The caller that a path such as `/account/key` stands for. */
+/** The caller for a path such as `/account/key`. */
 function callerOf(path: string): Caller {
   const [, account_id = ""] = path.split("/");
   return { kind: "key", account_id, key_id: path, credential: path };
 }
 
-/** A server of large answers alone, with bounds that a test reaches at once. */
+/** A server that sends only large responses, with bounds that a test reaches at once. */
 function startSmall(limits: Partial<Limits>) {
   const answer = new Uint8Array(6 * MIB);
-  /** The times set so far, once they are held back. */
+  /** The idle times set so far, once they are held back. */
   let held: (() => void)[] | undefined;
   const small = createUnsentAnswers({
     closeIdle: (request, seconds) => {
@@ -176,7 +176,7 @@ function startSmall(limits: Partial<Limits>) {
   return {
     small,
     admit: (path: string) => () => small.admit(callerOf(path)),
-    /** Asks for one answer, and reads nothing of it. */
+    /** Requests one response, and reads nothing of it. */
     async stallOne(path: string): Promise<RawConnection> {
       const before = small.bytes();
       const connection = await connect(server.url.origin);
@@ -198,7 +198,7 @@ function startSmall(limits: Partial<Limits>) {
 
 const REFUSED = "Too many answers wait to be read";
 
-test("a connection that reads nothing for 20 seconds is closed, and counts for nothing", async () => {
+test("a connection that reads nothing for 20 seconds is closed, and no longer counts", async () => {
   const { small, admit, stallOne, holdIdle, letIdle, stop } = startSmall({
     unsent_bytes_per_credential: MIB,
     unsent_idle: 1,
@@ -228,14 +228,14 @@ test("an account is 429 with all its keys once they together leave too much unre
   await stop();
 });
 
-test("above the bound of the process the account with the most loses its oldest unread answer", async () => {
+test("above the bound of the process, the account with the most unread loses its oldest response", async () => {
   const { small, admit, stallOne, stop } = startSmall({ unsent_bytes: 20 * MIB });
   const light = await stallOne("/b/1");
   const oldest = await stallOne("/a/1");
   const newer = await stallOne("/a/2");
-  // It goes above the bound, but others hold more.
+  // It exceeds the bound, but others hold more.
   const last = await stallOne("/c/1");
-  // Whoever has something unread is refused until the connection has closed, and nobody else.
+  // Callers with unread responses are refused until the connection has closed, and nobody else.
   for (const path of ["/a/1", "/a/2", "/b/1", "/c/1"]) expect(admit(path)).toThrow(REFUSED);
   for (const path of ["/a/3", "/b/2", "/d/1"]) expect(admit(path)).not.toThrow();
 
@@ -244,7 +244,7 @@ test("above the bound of the process the account with the most loses its oldest 
   expect(admit("/a/2")).not.toThrow();
   oldest.resume();
   await until(() => oldest.ended());
-  // The others are sent whole.
+  // The other responses are sent completely.
   for (const connection of [light, newer, last]) {
     connection.resume();
     expect((await connection.answer())?.status).toBe(200);
@@ -253,7 +253,7 @@ test("above the bound of the process the account with the most loses its oldest 
   await stop();
 });
 
-test("answers that were given up still count for their account until their connection closes", async () => {
+test("dropped responses still count for their account until their connection closes", async () => {
   const { small, admit, stallOne, stop } = startSmall({
     unsent_bytes: 8 * MIB,
     unsent_bytes_per_account: 12 * MIB,
