@@ -19,7 +19,7 @@ import { until } from "../support/until.ts";
 const clock = createTestClock();
 const { url: database_url } = await createTestStore();
 const app = await startTestApp({ clock, database_url });
-/** Another server on the same store, as another process is. */
+/** Another server on the same store, like another process. */
 const beside = await startTestApp({ clock, database_url });
 const { url } = app;
 const person = await createPerson(url);
@@ -50,7 +50,7 @@ async function startWaiting() {
   };
 }
 
-test("another device approves by the code, and the waiting browser goes on [§18.6.1] [§18.6.2] [§18.6.3]", async () => {
+test("another device approves with the code, and the waiting browser continues [§18.6.1] [§18.6.2] [§18.6.3]", async () => {
   const waiting = await startWaiting();
   expect(waiting.code).toMatch(/^[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}$/);
   expect((await waiting.wait()).body).toEqual({ status: "waiting", redirect_to: null });
@@ -62,7 +62,7 @@ test("another device approves by the code, and the waiting browser goes on [§18
     requested_at: clock.now() - 20,
     approval: { code, address: "127.0.0.1" },
   });
-  // The wait is in one process, the approval in another.
+  // The wait is in one process, the approval in the other.
   const wait = waiting.wait(50, beside.url);
   await until(() => beside.waits.count() === 1);
   const approved = await person.send("POST /v1/oauth/approve", {
@@ -76,7 +76,7 @@ test("another device approves by the code, and the waiting browser goes on [§18
   expect(body.status).toBe("approved");
   const first = answerOf(body.redirect_to);
   expect(first).toMatchObject({ state: "s", iss: url });
-  // A page that lost the response asks again: the code before ends.
+  // A page that lost the response asks again, which ends the previous code.
   const again = answerOf((await waiting.wait()).body.redirect_to);
   expect((await waiting.redeem(first.code!)).body.error).toBe("invalid_grant");
   const { status, body: tokens } = await waiting.redeem(again.code!);
@@ -90,7 +90,7 @@ test("another device approves by the code, and the waiting browser goes on [§18
   );
 });
 
-test("another device denies, and the client is told [§18.6.2]", async () => {
+test("another device denies the request, and the client is told [§18.6.2]", async () => {
   const waiting = await startWaiting();
   const wait = waiting.wait(50);
   await until(() => app.waits.count() === 1);
@@ -102,7 +102,7 @@ test("another device denies, and the client is told [§18.6.2]", async () => {
   expect((await person.send("POST /v1/oauth/deny", { request: waiting.code })).status).toBe(404);
 });
 
-test("of two people who approve at once one does, and the other gets no key", async () => {
+test("of two people who approve at once, one succeeds and the other gets no key", async () => {
   for (let round = 0; round < 5; round++) {
     const waiting = await startWaiting();
     const people = [person, await createPerson(url)];
@@ -120,7 +120,7 @@ test("of two people who approve at once one does, and the other gets no key", as
   }
 });
 
-test("a code ends 10 minutes after the request, for both browsers [§18.6.4]", async () => {
+test("an approval code ends 10 minutes after the request, for both browsers [§18.6.4]", async () => {
   const waiting = await startWaiting();
   const wait = waiting.wait(50);
   await until(() => app.waits.count() === 1);
@@ -136,7 +136,7 @@ test("a code ends 10 minutes after the request, for both browsers [§18.6.4]", a
   expect(status).toBe(404);
 });
 
-test("after 10 wrong codes in a minute an account may send no more, right or wrong [§18.6.4]", async () => {
+test("after 10 wrong approval codes in a minute an account may send no more, right or wrong [§18.6.4]", async () => {
   const guesser = await createPerson(url);
   const { code } = await startWaiting();
   for (const route of ["request", "approve", "deny"] as const) {
@@ -151,13 +151,13 @@ test("after 10 wrong codes in a minute an account may send no more, right or wro
       expect([status, body.code, headers.get("retry-after")]).toEqual([429, "rate_limited", "60"]);
     }
   }
-  // Others are not affected.
+  // Other accounts are not affected.
   expect((await person.send("POST /v1/oauth/request", { request: code })).status).toBe(200);
   await clock.skip(60);
   expect((await guesser.send("POST /v1/oauth/request", { request: code })).status).toBe(200);
 });
 
-test("an approval gives access to an existing key too, and suggests it the next time [§5.15.2]", async () => {
+test("an approval may choose an existing key, which is suggested the next time [§5.15.2]", async () => {
   const other = await createPerson(url);
   const agent = await createAgent(url, other, "My agent");
   const first = await startWaiting();
@@ -182,7 +182,7 @@ test("an approval gives access to an existing key too, and suggests it the next 
   ]);
 });
 
-test("a key whose label is the name of the client is suggested, the newest of several", async () => {
+test("a key whose label is the client's name is suggested, the newest of several", async () => {
   const other = await createPerson(url);
   const { code } = await startWaiting();
   const suggested = async () =>
@@ -195,14 +195,14 @@ test("a key whose label is the name of the client is suggested, the newest of se
   expect(await suggested()).toBe(newest.key.id);
 });
 
-test("a secret that is not known waits for nothing [§5.15.5]", async () => {
+test("a wait with an unknown secret ends at once [§5.15.5]", async () => {
   const { status, body } = await client(url)("POST /v1/oauth/approvals/wait?wait=50", {
     secret: "unknown",
   });
   expect([status, body]).toEqual([200, { status: "ended", redirect_to: null }]);
 });
 
-test("of two devices of one account that approve at once both may win, with one key [§5.15.2(5)]", async () => {
+test("when two devices of one account approve at once, both may succeed, with one key [§5.15.2(5)]", async () => {
   for (let round = 0; round < 5; round++) {
     await clock.skip(600);
     const { code, wait, redeem } = await startWaiting();
@@ -222,7 +222,7 @@ test("of two devices of one account that approve at once both may win, with one 
   }
 });
 
-test("approvals and waits are limited by address [§10.6.2] [§5.15.5]", async () => {
+test("approvals and their waits are limited by address [§10.6.2] [§5.15.5]", async () => {
   await clock.skip(600);
   const limited = await startTestApp({ clock, env: { RATE_LIMITS: "on" } });
   const id = await register(limited.url);
@@ -253,7 +253,7 @@ test("approvals and waits are limited by address [§10.6.2] [§5.15.5]", async (
   }
 });
 
-test("10 requests of an address wait, and an address with many makes room for others [§18.6.6]", async () => {
+test("an address has 10 waiting requests, and an address with many makes room for others [§18.6.6]", async () => {
   await clock.skip(600);
   const proxied = await startTestApp({ clock, database_url, env: { TRUST_PROXY: "1" } });
   const { request } = await startWaiting();
@@ -279,20 +279,20 @@ test("10 requests of an address wait, and an address with many makes room for ot
       from n, (select * ${open} limit 1)`);
   await fill("'10.1.0.' || (i / 5)", 5);
   expect(await count()).toBe(1_000);
-  // The address that asked most makes room, with what it asked first.
+  // The address with the most requests makes room with its oldest one.
   expect((await from("10.0.0.2")).status).toBe(201);
   expect(await count()).toBe(1_000);
   expect(await count("and address = '10.0.0.1'")).toBe(9);
   const ended = await client(url)("POST /v1/oauth/approvals/wait", { secret: busy.body.secret });
   expect(ended.body.status).toBe("ended");
 
-  // Of addresses with one request each, none makes room for another one.
+  // Addresses with one request each do not make room for another one.
   await raw.execute(`delete ${open} and address <> '10.0.0.2'`);
   await fill("'10.2.0.' || i", 1);
   const full = await from("10.0.0.3");
   expect([full.status, full.body.code, await count()]).toEqual([429, "rate_limited", 1_000]);
   raw.close();
-  // What is expired is removed, and makes room.
+  // Expired requests are deleted, which makes room.
   await clock.skip(600);
   expect((await startWaiting()).code).toBeString();
 });

@@ -19,7 +19,7 @@ const app = await startTestApp({ clock });
 const person = await createPerson(app.url);
 const DAY = 86_400;
 
-/** A transport of each line, and a client that is connected by it. */
+/** A transport of each SDK line, and a client that uses it. */
 const LINES = {
   "1.x": (url: URL, authProvider: MemoryProvider) => {
     const open = () => new OldTransport(url, { authProvider });
@@ -47,7 +47,7 @@ async function connected<C extends { connect(transport: never): Promise<unknown>
 
 for (const [line, make] of Object.entries(LINES)) {
   for (const host of ["127.0.0.1", "localhost"]) {
-    test(`the ${line} client signs in at ${host}, calls a tool, and refreshes its tokens`, async () => {
+    test(`the ${line} client signs in at ${host}, calls a tool and refreshes its tokens`, async () => {
       const url = new URL(app.url.replace("127.0.0.1", host));
       const provider = new MemoryProvider();
       const { open, connect } = make(new URL("/mcp", url), provider);
@@ -72,12 +72,12 @@ for (const [line, make] of Object.entries(LINES)) {
 
       const before = provider.kept.tokens;
       await clock.skip(DAY);
-      // Three calls at once meet the end of the token, and each may refresh it.
+      // Three calls at once find the token expired, and each may refresh it.
       const lists = await Promise.all([1, 2, 3].map(() => client.listTools()));
       for (const { tools } of lists) expect(tools.length).toBeGreaterThan(8);
       expect(provider.kept.tokens.access_token).not.toBe(before.access_token);
       await client.close();
-      // The tokens that it kept are those that go on.
+      // The tokens that it kept are the valid ones.
       const { status } = await refresh(app.url, provider.kept.tokens.refresh_token);
       expect(status).toBe(200);
     });

@@ -10,7 +10,7 @@ import { tempFolder } from "../support/temp.ts";
 
 const SUITE = Bun.resolveSync("@modelcontextprotocol/conformance/dist/index.js", import.meta.dir);
 
-/** A port that was free a moment ago: the suite has to be told one. */
+/** A port that was free a moment ago, since the suite must be given one. */
 function freePort(): number {
   const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
   const port = server.port!;
@@ -18,8 +18,8 @@ function freePort(): number {
   return port;
 }
 
-test("conformance as an authorization server, with a person who approves", async () => {
-  // With an https PUBLIC_URL it takes client ID documents too, at its local address as well.
+test("Relay passes the conformance suite as an authorization server, with a person who approves", async () => {
+  // With an https PUBLIC_URL it accepts client ID documents too, also at its local address.
   const app = await startTestApp({ env: { PUBLIC_URL: "https://relay.example" } });
   const url = app.local_url;
   const person = await createPerson(url);

@@ -20,7 +20,7 @@ const site = Bun.serve({
   },
 });
 
-/** What the name server says of each name; a list is what it says one time after the other. */
+/** The name server's reply for each name; a list has the replies one after the other. */
 const names: Record<string, string[][]> = {};
 const resolve = async (host: string) => {
   if (host === "localhost") return ["127.0.0.1"];
@@ -51,7 +51,7 @@ const ask = (id = client_id, redirect_uri = REDIRECT) =>
     code_challenge_method: "S256",
   });
 
-test("documents are advertised with an https PUBLIC_URL alone", async () => {
+test("client ID documents are advertised only with an https PUBLIC_URL", async () => {
   const path = "GET /.well-known/oauth-authorization-server";
   const name = "client_id_metadata_document_supported";
   expect((await client(url)(path)).body[name]).toBe(true);
@@ -67,7 +67,7 @@ test("documents are advertised with an https PUBLIC_URL alone", async () => {
   expect(status).toBe(400);
 });
 
-test("a document is loaded for a person who is signed in, and for nobody else [§18.3.4]", async () => {
+test("a client's document is loaded for a person who is signed in, and for nobody else [§18.3.4]", async () => {
   answer = () => Response.json(GOOD);
   const request = sealedOf(await ask());
   await client(url)("POST /v1/oauth/request", { request });
@@ -104,7 +104,7 @@ test("a document that does not vouch for the request is refused, for approval an
     "no redirect URIs": () => Response.json({ client_id }),
     "a client with a secret": () =>
       Response.json({ ...GOOD, token_endpoint_auth_method: "client_secret_basic" }),
-    "no JSON": () => new Response("<html>"),
+    "not JSON": () => new Response("<html>"),
     "another status": () => Response.json(GOOD, { status: 404 }),
     "a redirect": () => Response.redirect(client_id, 302),
     "more than 5 KiB": () => Response.json({ ...GOOD, padding: "x".repeat(5_120) }),
@@ -123,21 +123,21 @@ test("a document that does not vouch for the request is refused, for approval an
         ["request"],
       ]);
     }
-    // It can be denied, and leads nowhere.
+    // The request can be denied, but redirects nowhere.
     const { status, body } = await person.send("POST /v1/oauth/deny", { request });
     expect([name, status, body]).toEqual([name, 200, { redirect_to: null }]);
   }
   expect((await person.send("GET /v1/keys")).body.keys).toHaveLength(1);
 });
 
-test("a document is not loaded from a private address, also of a name that changes [§18.3.4]", async () => {
+test("a document is not loaded from a private address, even if its name first resolves to a permitted one [§18.3.4]", async () => {
   answer = () => Response.json(GOOD);
   const before = fetched;
   const port = site.port;
   names["private.example"] = [["10.0.0.1"]];
   names["mixed.example"] = [["127.0.0.1", "192.168.0.1"]];
   names["metadata.example"] = [["169.254.169.254"]];
-  // A good address for the first look, a forbidden one for the next.
+  // A permitted address for the first lookup, a forbidden one for the next.
   names["changing.example"] = [["127.0.0.1"], ["10.0.0.1"]];
   for (const id of [
     "https://10.0.0.1/client.json",
@@ -158,7 +158,7 @@ test("a document is not loaded from a private address, also of a name that chang
   expect(fetched).toBe(before);
   const changing = `https://changing.example:${port}/client.json`;
   const request = sealedOf(await ask(changing));
-  // The certificate is not of this name either.
+  // The certificate is not for this name either.
   for (const reason of ["could not be loaded", "an address that this server does not open"]) {
     const { body } = await person.send("POST /v1/oauth/request", { request });
     expect(body.fields.request).toContain(reason);
@@ -166,7 +166,7 @@ test("a document is not loaded from a private address, also of a name that chang
   expect(fetched).toBe(before);
 });
 
-test("an id that is not the address of a document is unknown [§18.3.4]", async () => {
+test("a client id that is not the address of a document is unknown [§18.3.4]", async () => {
   for (const id of [
     "http://client.example/client.json",
     "https://client.example",

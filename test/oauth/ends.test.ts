@@ -45,7 +45,7 @@ const ENDS: Readonly<Record<string, (connected: Connected) => Promise<unknown>>>
 };
 
 for (const [name, end] of Object.entries(ENDS)) {
-  test(`access ends when ${name}, and its waits with it [§18.7.1] [§5.4.9] [§18.7.2]`, async () => {
+  test(`access and its waits end when ${name} [§18.7.1] [§5.4.9] [§18.7.2]`, async () => {
     const connected = await connectClient(url, person);
     const { tokens, send } = connected;
     const { id } = await ask(send);
@@ -64,7 +64,7 @@ for (const [name, end] of Object.entries(ENDS)) {
   });
 }
 
-test("the end of a grant leaves the key, its secret and its other grants [§18.7.1]", async () => {
+test("ending a grant leaves the key, its secret and its other grants [§18.7.1]", async () => {
   const agent = await createAgent(url, person, "two programs");
   const one = await connectClient(url, person, { key_id: agent.key.id });
   const two = await connectClient(url, person, { key_id: agent.key.id });
@@ -75,7 +75,7 @@ test("the end of a grant leaves the key, its secret and its other grants [§18.7
   expect(body.grants).toHaveLength(1);
 });
 
-test("a revocation by another client is refused, one of no token is not [§18.7.2]", async () => {
+test("a revocation by another client is refused, and revoking an unknown token is not an error [§18.7.2]", async () => {
   const { tokens, send } = await connectClient(url, person);
   const client_id = await register(url, { client_name: "Other" });
   const { status, body } = await postForm(`${url}/oauth/revoke`, {
@@ -89,7 +89,7 @@ test("a revocation by another client is refused, one of no token is not [§18.7.
   expect((await send("GET /v1/tasks")).status).toBe(200);
 });
 
-test("a secret that is replaced ends at once, with its waits; grants stay [§5.4.7]", async () => {
+test("a replaced secret ends at once with its waits, and grants stay [§5.4.7]", async () => {
   const agent = await createAgent(url, person, "replaced");
   const connected = await connectClient(url, person, { key_id: agent.key.id });
   const { id } = await ask(agent.send);
@@ -117,7 +117,7 @@ test("a secret that is replaced ends at once, with its waits; grants stay [§5.4
   stream.close();
 });
 
-test("pages get an event when access begins and ends [§7.2 grants.updated]", async () => {
+test("open pages get an event when access begins and ends [§7.2 grants.updated]", async () => {
   const flow = await obtainCode(url, person);
   const stream = await openStream(url, person.token);
   const { body: tokens } = await requestTokens(url, flow.fields);
@@ -129,7 +129,7 @@ test("pages get an event when access begins and ends [§7.2 grants.updated]", as
   stream.close();
 });
 
-test("a key has at most 20 grants; one more ends the one that was used longest ago [§5.15.2(3)] [§5.4.8]", async () => {
+test("a key has at most 20 grants, and one more ends the least recently used one [§5.15.2(3)] [§5.4.8]", async () => {
   const agent = await createAgent(url, person, "many");
   const key_id = agent.key.id;
   const all = [];
@@ -147,7 +147,7 @@ test("a key has at most 20 grants; one more ends the one that was used longest a
   expect((await all[1]!.send("GET /v1/tasks")).status).toBe(401);
 });
 
-test("a grant shows when it was used last, at most once a minute, and when it ends [§2.13]", async () => {
+test("a grant shows when it ends and when it was last used, to the minute [§2.13]", async () => {
   const { key, send } = await connectClient(url, person);
   const made = clock.now();
   const grant = async () => (await person.send(`GET /v1/keys/${key.id}/grants`)).body.grants[0];
@@ -181,7 +181,7 @@ test("another account can neither see nor end a grant [§1.4.3]", async () => {
   expect((await send("GET /v1/tasks")).status).toBe(200);
 });
 
-test("a 21st grant of a key ends the one that was used longest ago [§5.15.2(3)]", async () => {
+test("a 21st grant of a key ends the least recently used one [§5.15.2(3)]", async () => {
   const { key } = await createAgent(url, person, "many programs");
   const client_id = await register(url, { client_name: "Many" });
   const connect = () => connectClient(url, person, { key_id: key.id, client_id });
@@ -191,7 +191,7 @@ test("a 21st grant of a key ends the one that was used longest ago [§5.15.2(3)]
     await clock.skip(1);
   }
   const [oldest, second] = [connected[0]!, connected[1]!];
-  // Its use counts, which is written at most once a minute.
+  // Its use counts, which is recorded at most once a minute.
   await clock.skip(LIMITS.last_used_every + 1);
   expect((await oldest.send("GET /v1/tasks")).status).toBe(200);
   const usedAt = async () => {
@@ -199,7 +199,7 @@ test("a 21st grant of a key ends the one that was used longest ago [§5.15.2(3)]
     return Math.max(...body.grants.map((grant: any) => grant.last_used_at));
   };
   await until(async () => (await usedAt()) === clock.now());
-  // One that was approved and never fetched its tokens displaces nobody.
+  // An approved grant whose tokens were never fetched displaces no other.
   for (let i = 0; i < 3; i++) await obtainCode(url, person, { key_id: key.id, client_id });
   const grantsOf = async () =>
     (await person.send(`GET /v1/keys/${key.id}/grants`)).body.grants.length;

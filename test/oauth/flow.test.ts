@@ -10,7 +10,7 @@ const app = await startTestApp();
 const { url } = app;
 const person = await createPerson(url);
 
-test("a 401 of /mcp leads to the metadata, which name the address of the request [§18.2.1] [§18.2.2] [§18.2.3]", async () => {
+test("a 401 of /mcp leads to the metadata, which have the address of the request [§18.2.1] [§18.2.2] [§18.2.3]", async () => {
   for (const base of [url, url.replace("127.0.0.1", "localhost")]) {
     const refused = await client(base)("POST /mcp", {});
     expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([
@@ -30,7 +30,7 @@ test("a 401 of /mcp leads to the metadata, which name the address of the request
   }
 });
 
-test("an approval gives a code, the code tokens, and the token opens /mcp as the key [§18.5.2]", async () => {
+test("an approval gives a code, the code gives tokens, and the access token opens /mcp as the key [§18.5.2]", async () => {
   const flow = await obtainCode(url, person);
   expect(answerOf(flow.approved.redirect_to)).toEqual({
     code: flow.code,

@@ -28,7 +28,7 @@ const left = async () => {
   return Number(/;r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]);
 };
 
-test("metadata, refreshes, registrations and expired tokens do not count, refusals do [§18.8.1] [§18.8.2]", async () => {
+test("metadata, refreshes, registrations and expired tokens do not count, and refusals do [§18.8.1] [§18.8.2]", async () => {
   const { tokens, client_id } = await connectClient(url, person);
   await clock.skip(DAY);
   const before = await left();
@@ -50,7 +50,7 @@ test("metadata, refreshes, registrations and expired tokens do not count, refusa
     expect((await client(url, tokens.access_token)("GET /v1/tasks")).status).toBe(401);
     await postForm(`${url}/oauth/revoke`, { token: "x" });
   }
-  // The look itself counts.
+  // Reading the number counts as one.
   expect(await left()).toBe(before - 1);
   await register(url);
   await refresh(url, "x");
@@ -59,7 +59,7 @@ test("metadata, refreshes, registrations and expired tokens do not count, refusa
   expect(await left()).toBe(before - 5);
 });
 
-test("a client that loops with a dead credential keeps no other off the registration, which has a limit [§18.8.1]", async () => {
+test("a client that loops with an invalid credential does not block registration, which has its own limit [§18.8.1]", async () => {
   await clock.skip(DAY);
   while ((await client(url, "mck_dead")("GET /v1/tasks")).status !== 429);
   const answers = [];
@@ -72,7 +72,7 @@ test("a client that loops with a dead credential keeps no other off the registra
   await clock.skip(60);
 });
 
-test("nor from the 401 at /mcp with which a client begins, which has a limit too [§18.8.2]", async () => {
+test("a client that loops with an invalid credential does not block the 401 of /mcp, which has its own limit [§18.8.2]", async () => {
   await clock.skip(DAY);
   while ((await client(url, "mck_dead")("GET /v1/tasks")).status !== 429);
   const begin = () => post(url, null, "{}");
@@ -84,7 +84,7 @@ test("nor from the 401 at /mcp with which a client begins, which has a limit too
   await clock.skip(60);
 });
 
-test("an address above its limit is told so in the form of OAuth, and a client can go on [§18.8.1]", async () => {
+test("an address above its limit is told in OAuth's form, and a client can continue [§18.8.1]", async () => {
   const { tokens } = await connectClient(url, person);
   await clock.skip(DAY);
   while ((await client(url)("GET /v1/tasks")).status !== 429);
@@ -102,13 +102,13 @@ test("an address above its limit is told so in the form of OAuth, and a client c
   expect((await client(url, fresh.body.access_token)("GET /v1/tasks")).status).toBe(200);
 });
 
-test("refusals of expired tokens count from the 61st of a minute on, refreshes never [§18.8.2]", async () => {
+test("refusals of expired tokens count from the 61st in a minute on, and refreshes never [§18.8.2]", async () => {
   await clock.skip(60);
   const { tokens } = await connectClient(url, person);
   await clock.skip(DAY);
   const before = await left();
   const expired = () => client(url, tokens.access_token)("GET /v1/tasks");
-  // A client that has several requests under way refreshes at once with each of them.
+  // A client with several requests under way refreshes at once for each of them.
   const answers = await Promise.all(
     Array.from({ length: 6 }, async () => {
       expect((await expired()).status).toBe(401);
@@ -149,7 +149,7 @@ test("a web page of another origin can neither approve nor get tokens [§18.4.3]
         expect(response.status).toBe(403);
       }
     }
-    // From a page of the server itself, but without the token: nothing is sent by itself.
+    // From a page of the server itself, but without the token: a browser sends no credential by itself.
     const own = await client(url)(`POST ${path}`, body, { headers: { origin: url } });
     expect(own.status).toBe(401);
   }

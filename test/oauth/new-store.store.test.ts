@@ -1,4 +1,4 @@
-/** A server that has lost its data: clients that registered before learn it, and register again (§18.5.6). */
+/** A server that lost its data: clients that registered before are told, and register again (§18.5.6). */
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
@@ -62,13 +62,13 @@ test("a client_id that the store did not sign is invalid_client, for codes, refr
   expect(kept.status).toBe(200);
 });
 
-test("a known client with a code or token that has ended is still invalid_grant [§18.5.6] [§18.1.3]", async () => {
+test("a known client with a code or token that has ended still gets invalid_grant [§18.5.6] [§18.1.3]", async () => {
   const { client_id, fields } = await obtainCode(before.url, person);
   for (const answer of [
     await requestTokens(before.url, { ...fields, code: "mcc_unknown" }),
     await refresh(before.url, "mcr_unknown", { client_id }),
     await refresh(before.url, "mcr_unknown", { client_id: "https://client.example/client.json" }),
-    // Who did not say who it is cannot be told that it is unknown.
+    // A client that sent no client_id cannot be told that it is unknown.
     await refresh(after.url, "mcr_unknown"),
   ]) {
     expect([answer.status, answer.body.error]).toEqual([400, "invalid_grant"]);
@@ -127,8 +127,8 @@ async function connect(url: string, provider: MemoryProvider, { send }: Pick<Per
   return second.client;
 }
 
-test("a client of the SDK signs in again by itself after the data was lost [§18.5.6]", async () => {
-  /** It forgets what the SDK says is not valid. */
+test("after the data was lost, a client of the SDK signs in again by itself [§18.5.6]", async () => {
+  /** Forgets what the SDK says is invalid. */
   class Forgetful extends MemoryProvider {
     invalidateCredentials(scope: string) {
       if (scope === "all" || scope === "client") this.kept.client = undefined;
@@ -138,7 +138,7 @@ test("a client of the SDK signs in again by itself after the data was lost [§18
   const provider = new Forgetful();
   await (await connect(before.url, provider, person)).close();
   const old = provider.kept.client.client_id;
-  // The same program at the same address: what it has found out of the server stays true but for the port.
+  // The same program at the same address: all that it learned about the server stays true except the port.
   provider.kept.discovery = undefined;
   const client = await connect(after.url, provider, await createPerson(after.url));
   expect((await client.listTools()).tools.length).toBeGreaterThan(5);
@@ -146,7 +146,7 @@ test("a client of the SDK signs in again by itself after the data was lost [§18
   await client.close();
 });
 
-test("relay says to sign in again when the server has lost its data, and signs out [§18.5.6]", async () => {
+test("after the data was lost, relay says to sign in again, and signs out [§18.5.6]", async () => {
   const user = createUser({
     clock: createTestClock(),
     open: (address) => {

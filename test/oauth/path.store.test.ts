@@ -1,4 +1,4 @@
-/** OAuth at a `PUBLIC_URL` with a path, behind a proxy that removes it (§18.2). */
+/** OAuth at a `PUBLIC_URL` with a path, behind a proxy that removes the path (§18.2). */
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { auth, discoverOAuthMetadata } from "@modelcontextprotocol/sdk/client/auth.js";
@@ -13,8 +13,8 @@ import { connectInBrowser, MemoryProvider } from "../support/oauth-client.ts";
 const PATH = "/tools/relay";
 
 /**
- * A server behind a proxy, which passes on what is below the path, without it, and with
- * `well_known` the metadata of that path too.
+ * A server behind a proxy, which forwards requests below the path without it, and with `well_known` also the
+ * metadata of that path.
  */
 async function startBehind({ well_known }: { well_known: boolean }) {
   const seen: string[] = [];
@@ -40,7 +40,7 @@ async function startBehind({ well_known }: { well_known: boolean }) {
   return { app, base, seen, person: await createPerson(base) };
 }
 
-/** Opens an address as a browser of the person does, who approves. */
+/** Opens an address as the browser of a person who approves. */
 const openAs = (person: Person, base: string) => async (address: URL | string) => {
   const asked = await fetch(address, { redirect: "manual" });
   expect(new URL(asked.headers.get("location")!, address).href).toStartWith(`${base}/#/authorize/`);
@@ -50,12 +50,12 @@ const openAs = (person: Person, base: string) => async (address: URL | string) =
 };
 
 describe.each([
-  ["passes on nothing but the path", false],
-  ["passes on the metadata outside of the path too", true],
+  ["forwards only the path", false],
+  ["also forwards the metadata outside the path", true],
 ] as const)("a proxy that %s", async (_, well_known) => {
   const { base, person, seen } = await startBehind({ well_known });
 
-  test("leads clients of the official SDKs from the first 401 to a tool call [§18.2.1] [§18.2.2] [§18.2.3]", async () => {
+  test("an SDK client gets from the first 401 to a tool call [§18.2.1] [§18.2.2] [§18.2.3]", async () => {
     const refused = await client(base)("POST /mcp", {});
     const metadata = `${base}/.well-known/oauth-protected-resource/mcp`;
     expect(refused.headers.get("www-authenticate")).toContain(`resource_metadata="${metadata}"`);
@@ -68,12 +68,12 @@ describe.each([
     const agent = await connectInBrowser({ url: `${base}/mcp`, name: "New line", open });
     expect((await agent.listTools()).tools.length).toBeGreaterThan(8);
     await agent.close();
-    // Everything went below the path, but for looks at the metadata.
+    // Every request was below the path, except for reads of the metadata.
     const outside = seen.filter((path) => !path.startsWith(`${PATH}/`));
     expect(outside.filter((path) => !path.startsWith("/.well-known/"))).toEqual([]);
   });
 
-  test("leads the older line of the SDK there too, and its tokens are renewed [§18.2.2]", async () => {
+  test("a client of the older SDK signs in too, and renews its tokens [§18.2.2]", async () => {
     const provider = new MemoryProvider();
     const resourceMetadataUrl = new URL(`${base}/.well-known/oauth-protected-resource/mcp`);
     const sign = (more = {}) =>
@@ -91,7 +91,7 @@ describe.each([
     expect(provider.kept.tokens.access_token).not.toBe(access_token);
   });
 
-  test("leads the command line there too", async () => {
+  test("the command line signs in there too", async () => {
     const clock = createTestClock();
     const user = createUser({
       clock,
@@ -105,7 +105,7 @@ describe.each([
   });
 });
 
-test("the metadata are where RFC 8414 and 9728 put those of a path, and only of that path [§18.2.4]", async () => {
+test("the metadata of a path are where RFC 8414 and 9728 put them, and only there [§18.2.4]", async () => {
   const { base, app } = await startBehind({ well_known: true });
   const { origin } = new URL(base);
   expect(await discoverOAuthMetadata(base)).toMatchObject({ issuer: base });

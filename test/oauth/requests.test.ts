@@ -1,4 +1,4 @@
-/** Registration and authorization requests: what is taken, what is refused, and what a refusal does (§18.3, §18.4). */
+/** Registration and authorization requests: which are accepted or refused, and what a refusal does (§18.3, §18.4). */
 
 import { afterAll, expect, test } from "bun:test";
 import { sharedSecret } from "../../db/secrets.ts";
@@ -52,7 +52,7 @@ async function refusalOf(response: Response) {
   return { status: response.status, link: link?.replaceAll("&#38;", "&") ?? null };
 }
 
-test("a client registers with its redirect URIs, as a public one [§18.3.1] [§18.3.2]", async () => {
+test("a client registers with its redirect URIs, as a public client [§18.3.1] [§18.3.2]", async () => {
   const { status, headers, body } = await registration({
     client_name: "A  client\n\u202e",
     redirect_uris: ["https://app.example/cb?x=1", "http://localhost/cb", "http://[::1]:1/"],
@@ -73,7 +73,7 @@ test("a client registers with its redirect URIs, as a public one [§18.3.1] [§1
   });
 });
 
-test("a registration that cannot be used is refused [§18.3.1] [§18.3.3]", async () => {
+test("an unusable registration is refused [§18.3.1] [§18.3.3]", async () => {
   for (const redirect_uri of [
     "http://app.example/cb",
     "http://192.168.1.2/cb",
@@ -142,7 +142,7 @@ test("a flood of registrations and requests stores nothing [§18.3.2] [§18.4.3]
   raw.close();
 });
 
-test("a valid request goes to the page, signed [§18.4.1] [§18.4.3]", async () => {
+test("a valid authorization request redirects to the page, signed [§18.4.1] [§18.4.3]", async () => {
   const response = await authorize(url, { ...GOOD, scope: "agent other", resource: `${url}/mcp` });
   expect(response.headers.get("cache-control")).toBe("no-store");
   const request = sealedOf(response);
@@ -159,7 +159,7 @@ test("a valid request goes to the page, signed [§18.4.1] [§18.4.3]", async () 
   });
 });
 
-test("where access leads is told by the redirect URI, not by the client [§18.4.4]", async () => {
+test("the redirect URI, not the client, decides where access is said to lead [§18.4.4]", async () => {
   const redirect_uris = ["http://localhost/cb", "http://[::1]/cb", "https://app.example:8443/cb"];
   const id = await register(url, { client_name: "relay.example", redirect_uris });
   const hosts = [];
@@ -170,7 +170,7 @@ test("where access leads is told by the redirect URI, not by the client [§18.4.
   expect(hosts).toEqual([null, null, "app.example:8443"]);
 });
 
-test("a request expires after 10 minutes, and cannot be changed [§18.4.3]", async () => {
+test("an authorization request expires after 10 minutes, and cannot be changed [§18.4.3]", async () => {
   const request = sealedOf(await authorize(url, GOOD));
   const statusOf = async (request: string) => [
     (await person.send("POST /v1/oauth/request", { request })).status,
@@ -190,13 +190,13 @@ test("a request expires after 10 minutes, and cannot be changed [§18.4.3]", asy
   expect(await statusOf(request)).toEqual([404, 404, 404]);
 });
 
-test("a loopback redirect URI may have another port, and nothing else may differ [§18.3.3]", async () => {
+test("a loopback redirect URI may have another port, and must otherwise be equal [§18.3.3]", async () => {
   const ids = {
     loopback: await register(url, {
       redirect_uris: ["http://127.0.0.1/cb", "http://localhost:1/", "http://[::1]/cb"],
     }),
     web: await register(url, { redirect_uris: ["https://app.example/cb?a=1"] }),
-    // One that was registered before such URIs were refused.
+    // A client that registered before such URIs were refused.
     older: createSignedTokens(signer, "oauth-client").write("", [
       null,
       "https://app.example/cb?code=1",
@@ -240,7 +240,7 @@ test("a loopback redirect URI may have another port, and nothing else may differ
   }
 });
 
-test("nothing redirects to a client or an address that is not known [§18.4.5]", async () => {
+test("nothing redirects to an unknown client or address [§18.4.5]", async () => {
   const { redirect_uri: _, ...without } = GOOD;
   for (const fields of [
     { ...GOOD, client_id: "unknown" },
@@ -260,7 +260,7 @@ test("nothing redirects to a client or an address that is not known [§18.4.5]",
   expect(await refusalOf(response)).toEqual({ status: 400, link: null });
 });
 
-test("any other fault leaves the way back to the person, with the error [§18.4.5] [§18.4.6]", async () => {
+test("any other fault leaves the decision to return to the person, with a link that has the error [§18.4.5] [§18.4.6]", async () => {
   const { code_challenge: _, ...no_challenge } = GOOD;
   const { code_challenge_method: __, ...plain } = GOOD;
   for (const [fields, error] of [
@@ -302,7 +302,7 @@ test("the page of a fault shows what was sent as text [§18.4.5]", async () => {
   expect(await (await authorize(url, good)).text()).not.toContain("<script");
 });
 
-test("a denial goes back to the client with state and issuer [§18.4.6] [§5.15.3]", async () => {
+test("a denial returns to the client with state and issuer [§18.4.6] [§5.15.3]", async () => {
   const request = sealedOf(await authorize(url, GOOD));
   const { body } = await person.send("POST /v1/oauth/deny", { request });
   expect(answerOf(body.redirect_to)).toEqual({
@@ -319,7 +319,7 @@ test("`resource` may be the base address, with or without its slash, or /mcp wit
   }
 });
 
-test("where clients refuse OAuth, nothing of it is offered [§18.1.4]", async () => {
+test("where the policy refuses OAuth clients, no OAuth route or metadata is offered [§18.1.4]", async () => {
   const headers = { host: "192.168.1.20:3000" };
   const refused = await client(url)("POST /mcp", {}, { headers });
   expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
@@ -347,7 +347,7 @@ test("where clients refuse OAuth, nothing of it is offered [§18.1.4]", async ()
   }
 });
 
-test("the form of a request is that of its RFC [§18.1.3]", async () => {
+test("authorization requests and their errors have the form of the RFC [§18.1.3]", async () => {
   const form = "application/x-www-form-urlencoded";
   const send = async (path: string, body: string, type = form) => {
     const headers = { "content-type": type };

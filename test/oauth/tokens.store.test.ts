@@ -1,4 +1,4 @@
-/** Codes and tokens: how long they are good, for whom, and what a second use does (§18.5). */
+/** Codes and tokens: how long they are valid, for whom, and what a second use does (§18.5). */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -19,7 +19,7 @@ import { connectTo, createTestStore } from "../support/store.ts";
 const clock = createTestClock();
 const { url: database_url } = await createTestStore();
 const app = await startTestApp({ clock, database_url });
-/** Another server on the same store, as another process is. */
+/** Another server on the same store, like another process. */
 const beside = await startTestApp({ clock, database_url });
 const { url } = app;
 const person = await createPerson(url);
@@ -30,7 +30,7 @@ const opens = async (token: string, at = url) => (await client(at, token)("GET /
 const grantsOf = async (key_id: string) =>
   (await person.send(`GET /v1/keys/${key_id}/grants`)).body.grants;
 
-/** Expects the refusal of a token request, with this error. */
+/** Expects a token request to be refused with this error. */
 const expectError = ({ status, body }: { status: number; body: any }, error: string) =>
   expect([status, body.error, typeof body.error_description]).toEqual([400, error, "string"]);
 
@@ -42,7 +42,7 @@ test("a request that is approved again keeps its key, and gets another code [§5
   const keys = async () => (await person.send("GET /v1/keys")).body.keys.length;
   const before = await keys();
   const { key: other } = await createAgent(url, person);
-  // The code is long dead when the person tries again.
+  // The code has long expired when the person tries again.
   await clock.skip(100);
   const again = await send("approve", { key_id: other.id }, beside.url);
   expect([again.status, again.body.key.id]).toEqual([200, key.id]);
@@ -58,7 +58,7 @@ test("a request that is approved again keeps its key, and gets another code [§5
   for (const code of [flow.code, ...codes]) {
     outcomes.push((await requestTokens(url, { ...fields, code })).status);
   }
-  // One code is in force: the last that was made.
+  // Only the newest code is valid.
   expect(outcomes.filter((status) => status === 200)).toHaveLength(1);
   for (const route of ["approve", "deny"] as const) expect((await send(route)).status).toBe(404);
 
@@ -72,7 +72,7 @@ test("a request that is approved again keeps its key, and gets another code [§5
   expect(await keys()).toBe(before + 2);
 });
 
-test("a code is good for 60 seconds [§18.5.1]", async () => {
+test("a code is valid for 60 seconds [§18.5.1]", async () => {
   const [early, late] = [await obtainCode(url, person), await obtainCode(url, person)];
   await clock.skip(59.9);
   expect((await requestTokens(url, early.fields)).status).toBe(200);
@@ -80,7 +80,7 @@ test("a code is good for 60 seconds [§18.5.1]", async () => {
   expectError(await requestTokens(url, late.fields), "invalid_grant");
 });
 
-test("a code is of no use to another client, verifier, redirect URI or resource", async () => {
+test("a code is refused for another client, verifier, redirect URI or resource", async () => {
   const flow = await obtainCode(url, person);
   const other = await register(url, { client_name: "Other" });
   for (const [change, error] of [
@@ -93,12 +93,12 @@ test("a code is of no use to another client, verifier, redirect URI or resource"
   ] as const) {
     expectError(await requestTokens(url, { ...flow.fields, ...change }), error);
   }
-  // None of them used it up.
+  // None of these requests used it up.
   const { status } = await requestTokens(url, { ...flow.fields, resource: `${url}/mcp` });
   expect(status).toBe(200);
 });
 
-test("every field of a code's request is needed", async () => {
+test("the request for a code's tokens needs every field", async () => {
   const { fields } = await obtainCode(url, person);
   for (const name of Object.keys(fields)) {
     const { [name as keyof typeof fields]: _, ...rest } = fields;
@@ -115,7 +115,7 @@ test("a code that is sent twice ends the tokens of its first use [§18.5.1]", as
   const flow = await obtainCode(url, person);
   const { body: tokens } = await requestTokens(url, flow.fields);
   expect(await opens(tokens.access_token)).toBe(200);
-  // Long after, and by someone who has only the code.
+  // Long afterwards, and by a client that has only the code.
   await clock.skip(5 * MINUTE);
   const stolen = { ...flow.fields, code_verifier: createVerifier().verifier };
   expectError(await requestTokens(beside.url, stolen), "invalid_grant");
@@ -128,7 +128,7 @@ test("a code that is sent twice ends the tokens of its first use [§18.5.1]", as
   );
 });
 
-test("of two uses of a code at once at most one gets tokens, and they end", async () => {
+test("of two concurrent uses of a code at most one gets tokens, and the tokens end", async () => {
   for (let round = 0; round < 5; round++) {
     const { fields } = await obtainCode(url, person);
     const answers = await Promise.all([url, beside.url].map((at) => requestTokens(at, fields)));
@@ -138,7 +138,7 @@ test("of two uses of a code at once at most one gets tokens, and they end", asyn
   }
 });
 
-test("an access token is good for 24 hours, for its key alone [§18.5.2] [§4.1.1]", async () => {
+test("an access token is valid for 24 hours and only for its key [§18.5.2] [§4.1.1]", async () => {
   const { tokens, key, send } = await connectClient(url, person);
   const other = await createAgent(url, person, "other");
   const { body: task } = await other.send("POST /v1/tasks", { title: "not the client's" });
@@ -156,7 +156,7 @@ test("an access token is good for 24 hours, for its key alone [§18.5.2] [§4.1.
   expect(await opens(tokens.access_token)).toBe(401);
 });
 
-test("a refresh token is good for 60 days from when its client got it [§18.5.4]", async () => {
+test("a refresh token is valid for 60 days after its client got it [§18.5.4]", async () => {
   let { refresh_token } = (await connectClient(url, person)).tokens;
   for (const days of [59, 59]) {
     await clock.skip(days * DAY);
@@ -169,7 +169,7 @@ test("a refresh token is good for 60 days from when its client got it [§18.5.4]
   expectError(await refresh(url, refresh_token), "invalid_grant");
 });
 
-test("a refresh token that was used gives the same tokens for 10 minutes, on every server [§18.5.4]", async () => {
+test("for 10 minutes a used refresh token gives the same tokens again, on every server [§18.5.4]", async () => {
   const { tokens, key } = await connectClient(url, person);
   const first = await refresh(url, tokens.refresh_token);
   expect(first.body.refresh_token).not.toBe(tokens.refresh_token);
@@ -190,7 +190,7 @@ test("a refresh token that was used gives the same tokens for 10 minutes, on eve
   expect(await grantsOf(key.id)).toEqual([]);
 });
 
-test("a refresh token before the last one ends the grant at once, never the key [§18.5.4]", async () => {
+test("a refresh token older than the last one ends the grant at once, but not the key [§18.5.4]", async () => {
   const { tokens, key } = await connectClient(url, person);
   const one = (await refresh(url, tokens.refresh_token)).body;
   const two = (await refresh(url, one.refresh_token)).body;
@@ -203,7 +203,7 @@ test("a refresh token before the last one ends the grant at once, never the key 
   expect((await person.send(`GET /v1/keys/${key.id}/grants`)).status).toBe(200);
 });
 
-test("many refreshes at once on two servers give one successor, which goes on", async () => {
+test("many concurrent refreshes on two servers give one successor, which remains valid", async () => {
   let { refresh_token } = (await connectClient(url, person)).tokens;
   for (let round = 0; round < 10; round++) {
     const answers = await Promise.all(
@@ -217,7 +217,7 @@ test("many refreshes at once on two servers give one successor, which goes on", 
   }
 });
 
-test("of a grant two access tokens are good, however often it is refreshed [§18.5.5]", async () => {
+test("a grant has two valid access tokens, however often it is refreshed [§18.5.5]", async () => {
   const { tokens } = await connectClient(url, person);
   const all = [tokens];
   for (let i = 0; i < 3; i++) all.push((await refresh(url, all.at(-1)!.refresh_token)).body);
@@ -238,7 +238,7 @@ test("a refresh by another client or for another resource is refused, and ends n
   expect((await refresh(url, tokens.refresh_token, more)).status).toBe(200);
 });
 
-test("everything that is no token gets the same refusal", async () => {
+test("every value that is not a token gets the same refusal", async () => {
   const { tokens } = await connectClient(url, person);
   for (const token of [
     "",
@@ -252,11 +252,11 @@ test("everything that is no token gets the same refusal", async () => {
     expect(body.error).toBe(token === "" ? "invalid_request" : "invalid_grant");
   }
   expect((await refresh(url, tokens.refresh_token)).status).toBe(200);
-  // An access token is no refresh token, and the other way round.
+  // An access token is not a refresh token, nor the reverse.
   expect(await opens(tokens.refresh_token)).toBe(401);
 });
 
-test("the store keeps only digests [§18.5.3]", async () => {
+test("the store keeps only digests of codes and tokens [§18.5.3]", async () => {
   const { tokens, code } = await connectClient(url, person);
   const raw = connectTo(database_url);
   const { rows: tables } = await raw.execute("select name from sqlite_schema where type = 'table'");
