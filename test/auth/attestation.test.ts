@@ -1,4 +1,4 @@
-/** App Attest, checked by Apple's rules: genuine attestations of Apple, and an authority of ours. */
+/** App Attest, checked by Apple's rules: genuine attestations from Apple, and attestations of a test authority. */
 
 import { expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
@@ -9,7 +9,7 @@ import { APPLE_APP_ATTEST_ROOT } from "../../src/auth/apple-root.ts";
 import { createAttestationCheck } from "../../src/auth/attestation.ts";
 import { APP_ID, createAuthority, type Variation } from "../support/attest.ts";
 
-/** The app whose attestations the fixtures are, and a time at which their certificates are valid. */
+/** The app of the attestations in the fixtures, and a time at which their certificates are valid. */
 const FIXTURE_APP = "V8H6LQ9448.io.uebelacker.AppAttestExample";
 const THEN = Date.parse("2024-06-01T00:00:00Z") / 1000;
 
@@ -28,7 +28,7 @@ const check = createAttestationCheck({ app_id: APP_ID, root: authority.root });
 const CHALLENGE = "c".repeat(43);
 const whyNot = async (vary: Variation) => check(await authority.attest(CHALLENGE, vary), now);
 
-test("Apple's root is the published one", () => {
+test("Apple's root certificate is the published one", () => {
   const { fingerprint256, subject } = new X509Certificate(APPLE_APP_ATTEST_ROOT);
   expect(subject).toContain("CN=Apple App Attestation Root CA");
   expect(fingerprint256).toBe(
@@ -36,12 +36,12 @@ test("Apple's root is the published one", () => {
   );
 });
 
-test("a genuine attestation of a production build is taken, one of a development build is not [§4.2.1]", () => {
+test("a genuine attestation of a production build is accepted, and one of a development build is refused [§4.2.1]", () => {
   expect(apple(genuine, THEN)).toBeNull();
   expect(apple(attemptOf(development), THEN)).toBe("no production build");
 });
 
-test("a genuine attestation holds for its challenge, key, app and time alone [§4.2.1]", () => {
+test("a genuine attestation is valid only for its challenge, key, app and time [§4.2.1]", () => {
   const { challenge, key_id } = attemptOf(development);
   expect(apple({ ...genuine, challenge }, THEN)).toBe("the nonce is another one");
   expect(apple({ ...genuine, key_id }, THEN)).toBe("the key is another one");
@@ -54,14 +54,14 @@ test("a genuine attestation holds for its challenge, key, app and time alone [§
   expect(check(genuine, THEN)).toBe("the certificates do not lead to the root");
 });
 
-test("an attestation of the configured authority is taken, with anything after its COSE key [§4.2.1]", async () => {
+test("an attestation of the configured authority is accepted, with anything after its COSE key [§4.2.1]", async () => {
   expect(await whyNot({})).toBeNull();
   const extensions = encode({ "apple-extension": new Uint8Array(40), more: [1, { a: null }] });
   expect(await whyNot({ extra: extensions })).toBeNull();
   expect(await whyNot({ extra: Buffer.alloc(300, 0xff) })).toBeNull();
 });
 
-test("each fault alone is refused, for its own reason [§4.2.1]", async () => {
+test("each fault by itself is refused for its own reason [§4.2.1]", async () => {
   const root = "the certificates do not lead to the root";
   const unreadable = "the object cannot be read";
   const stranger = await createAuthority(now);
@@ -93,13 +93,13 @@ test("each fault alone is refused, for its own reason [§4.2.1]", async () => {
     expect([vary, await whyNot(vary)]).toEqual([vary, reason]);
   }
   expect(check(foreign, now)).toBe(root);
-  // The names are the same, so only the signature tells them apart.
+  // The names are equal, so only the signature tells them apart.
   const strangers = decode(Buffer.from(foreign.object, "base64")).attStmt.x5c;
   expect(await whyNot({ x5c: ([leaf]) => [leaf, strangers[1]] })).toBe(root);
   expect(await whyNot({ x5c: ([, intermediate]) => [strangers[0], intermediate] })).toBe(root);
 });
 
-test("only an authority can issue, and the validity of the root counts too [§4.2.1]", async () => {
+test("only an authority can issue an attestation, and the root must be valid at the time [§4.2.1]", async () => {
   const weak = await createAuthority(now, { intermediate_is_ca: false });
   const by_weak = createAttestationCheck({ app_id: APP_ID, root: weak.root });
   const root = "the certificates do not lead to the root";
@@ -134,13 +134,13 @@ test("an attestation that is cut off or changed anywhere is refused [§4.2.1]", 
   }
 });
 
-test("garbage is refused, whatever parser it is meant for", async () => {
+test("garbage is refused, whichever parser it is meant for", async () => {
   const attempt = await authority.attest(CHALLENGE);
   const objects = [
     "",
     "!",
     "AAAA",
-    // Nested deeply; a length that nothing follows; endless ones; a map with a name twice.
+    // Deep nesting; a length with nothing after it; endless values; a map with a name twice.
     Buffer.alloc(24_000, 0x81),
     Buffer.alloc(24_000, 0xd8),
     Buffer.from("9bffffffffffffffff", "hex"),
@@ -160,7 +160,7 @@ test("garbage is refused, whatever parser it is meant for", async () => {
   }
 });
 
-test("a root that is no certificate is refused at the start", () => {
+test("an attestation root that is not a certificate is refused at the start", () => {
   for (const root of ["", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"]) {
     expect(() => createAttestationCheck({ app_id: APP_ID, root })).toThrow();
   }

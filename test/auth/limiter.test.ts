@@ -1,4 +1,4 @@
-/** Token buckets: how many at once, how they come back, and what is forgotten. */
+/** Token buckets: how many calls pass at once, how tokens return, and what is forgotten. */
 
 import { expect, test } from "bun:test";
 import { ServiceError } from "../../src/errors.ts";
@@ -15,7 +15,7 @@ const account = (id: string): Caller => ({
 });
 const key = (id: string): Caller => ({ ...account("acc_1"), kind: "key", key_id: id });
 
-/** Seconds to wait; null when the call was let in. */
+/** Seconds to wait; null if the call was admitted. */
 function waitOf(call: () => unknown): number | null {
   try {
     call();
@@ -26,13 +26,13 @@ function waitOf(call: () => unknown): number | null {
   }
 }
 
-/** Calls let in at once. */
+/** Calls admitted at once. */
 function count(call: () => unknown, most = 1_000): number {
   for (let i = 0; i < most; i++) if (waitOf(call) !== null) return i;
   return most;
 }
 
-/** docs/interface.md 10.6.1: at once, in a further minute, and the wait once none is left. */
+/** The limits of §10.6.1: calls at once, calls in a further minute, and the wait once none is left. */
 const LIMITED = [
   { name: "key", burst: 120, a_minute: 600, wait: 1 },
   { name: "account", burst: 240, a_minute: 1_200, wait: 1 },
@@ -41,7 +41,7 @@ const LIMITED = [
 ] as const;
 
 for (const { name, burst, a_minute, wait } of LIMITED) {
-  test(`${name}: ${burst} at once, ${a_minute} a minute [§10.6.2]`, async () => {
+  test(`the limit ${name} admits ${burst} at once and ${a_minute} a minute [§10.6.2]`, async () => {
     const clock = createTestClock();
     const limiter = createLimiter({ clock, on: true });
     const call = (id: string) => () =>
@@ -58,7 +58,7 @@ for (const { name, burst, a_minute, wait } of LIMITED) {
     expect(waitOf(call("a"))).toBe(1);
     await clock.advance(0.001);
     expect(count(call("a"))).toBe(1);
-    // What was refused cost nothing.
+    // Refused calls cost nothing.
     let let_in = 0;
     for (let i = 0; i < 10; i++) {
       await clock.advance(6 * every);
@@ -70,7 +70,7 @@ for (const { name, burst, a_minute, wait } of LIMITED) {
   });
 }
 
-test("the headers say how much is left and when all of it is back", async () => {
+test("the rate limit headers say how much is left and when the bucket is full again", async () => {
   const clock = createTestClock();
   const limiter = createLimiter({ clock, on: true });
   const policy = '"key";q=120;w=12';
@@ -88,7 +88,7 @@ test("the headers say how much is left and when all of it is back", async () => 
   expect(limiter.peek(key("a"))).toEqual(state(120, 0));
 });
 
-test("setting the wall clock neither locks anybody out nor refills a bucket", () => {
+test("setting the wall clock neither locks a caller out nor refills a bucket", () => {
   let now = 2_000_000_000;
   let elapsed = 5;
   const clock = { ...createTestClock(), now: () => now, elapsed: () => elapsed };
@@ -105,7 +105,7 @@ test("setting the wall clock neither locks anybody out nor refills a bucket", ()
   expect(count(call)).toBe(120);
 });
 
-test("a large answer costs by its size, and puts the bucket one further window into debt at most", async () => {
+test("a large response costs by its size, and leaves a debt of at most one further window", async () => {
   const clock = createTestClock();
   const limiter = createLimiter({ clock, on: true });
   const call = () => limiter.charge(key("a"));
@@ -120,7 +120,7 @@ test("a large answer costs by its size, and puts the bucket one further window i
   for (let i = 0; i < 100; i++) limiter.spend(key("a"), 16);
   expect(left()).toBe('"key";r=0;t=24');
   expect(waitOf(call)).toBe(13);
-  // A debt is not forgotten with the buckets that are full again.
+  // A debt is not forgotten together with the buckets that are full again.
   for (let i = 0; i < 12; i++) {
     await clock.advance(1);
     limiter.charge(key("b"));
@@ -130,7 +130,7 @@ test("a large answer costs by its size, and puts the bucket one further window i
   expect(count(call)).toBe(1);
 });
 
-test("a limit of 0 is off, and so is each without limits", () => {
+test("a limit of 0 is off, and RATE_LIMITS=off turns every limit off", () => {
   const clock = createTestClock();
   const off = { quota: 0, window: 12 };
   const some = createLimiter({ clock, on: true, rates: { ...RATES, key: off, address: off } });
@@ -150,6 +150,6 @@ test("a table of buckets does not grow with the number of addresses", () => {
   for (let i = 0; i < BUCKETS - 1; i++) limiter.chargeAddress("address", `a${i}`);
   expect(waitOf(call)).toBe(1);
   for (let i = 0; i < 2 * BUCKETS + 1; i++) limiter.chargeAddress("address", `b${i}`);
-  // The longest unused had to go.
+  // The bucket that was unused for longest had to go.
   expect(count(call)).toBe(60);
 });

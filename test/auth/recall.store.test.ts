@@ -21,11 +21,11 @@ async function setUp() {
   return { proxy, app, peer, person, agent, task, question };
 }
 
-server("a row and its credential take one round trip, once the credential is known", async () => {
+server("a row and its credential take one round trip once the credential is known", async () => {
   const { proxy, agent, person, task, question } = await setUp();
   for (const path of [`/v1/tasks/${task.id}`, `/v1/questions/${question.id}`] as const) {
     for (const { send } of [agent, person]) {
-      // What the process does by itself may come between: then it is looked at again.
+      // The process may read by itself in between: then this is checked again.
       await until(async () => {
         proxy.requests.length = 0;
         expect((await send(`GET ${path}`)).status).toBe(200);
@@ -35,7 +35,7 @@ server("a row and its credential take one round trip, once the credential is kno
   }
 });
 
-server("a credential that ended is 401, whatever was read with it", async () => {
+server("a credential that ended is 401, whatever was read together with it", async () => {
   const { app, peer, person, agent, task } = await setUp();
   const path = `/v1/tasks/${task.id}` as const;
   expect((await agent.send(`GET ${path}`)).status).toBe(200);

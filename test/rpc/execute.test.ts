@@ -1,4 +1,4 @@
-/** The call pipeline by itself: its steps in their order, the same for a plain call and tRPC's own. */
+/** The call pipeline by itself: its steps in order, the same for a plain call and one of tRPC. */
 
 import { expect, test } from "bun:test";
 import { initTRPC, TRPCError } from "@trpc/server";
@@ -79,7 +79,7 @@ function contextOf(caller: Caller | null, more: Partial<Context> = {}): Context 
   return { ...ctx, host: null, page_bytes: 1, recorded: undefined, ...more } as Context;
 }
 
-/** The call as each surface makes it: what came of it, and the steps that it took. */
+/** Makes the call as each surface does; returns its outcome and the steps taken. */
 async function callBoth(name: "read" | "whoami" | "slow", ctx: Context, input: unknown) {
   const ended = async (call: () => Promise<unknown>) => {
     steps.length = 0;
@@ -96,7 +96,7 @@ async function callBoth(name: "read" | "whoami" | "slow", ctx: Context, input: u
   return plain;
 }
 
-test("limit, page turn, charge, kind, fields, work, answer, log: in this order on each surface [§9.1.3]", async () => {
+test("each surface runs limit, page turn, charge, kind, fields, work, answer, log in this order [§9.1.3]", async () => {
   const asKey = contextOf(KEY);
   const before = ["limit challenges", "turn", "charge"];
   const log = "log GET /v1/read";
@@ -124,7 +124,7 @@ test("limit, page turn, charge, kind, fields, work, answer, log: in this order o
   }
 });
 
-test("rules are named beside the schema, and alone when the schema has no fault", async () => {
+test("broken rules are named beside schema errors, and alone when the schema has no error", async () => {
   const ctx = contextOf(KEY);
   const both = await callBoth("read", ctx, { n: 13, extra: 1 });
   expect(both.outcome).toEqual({
@@ -142,14 +142,14 @@ test("an answer that does not fit its schema is internal on each surface, never 
   expect(taken.at(-1)).toBe("log GET /v1/read internal");
 });
 
-test("a call that waits has no deadline and no page turn, and is marked as one that waits [§15.1.2]", async () => {
+test("a call that waits has no deadline and no page turn, and is marked as waiting [§15.1.2]", async () => {
   const { steps: taken } = await callBoth("read", contextOf(KEY), { n: 2, wait: 5 });
   expect(taken).not.toContain("within");
   expect(taken).not.toContain("turn");
   expect(taken).toContain("waits");
 });
 
-test("a public procedure gets no caller, whatever credential came", async () => {
+test("a public procedure gets no caller, whatever credential was sent", async () => {
   const { outcome, steps: taken } = await callBoth("whoami", contextOf(KEY), {});
   expect([outcome, taken]).toEqual([{ caller: null }, ["within"]]);
 });
@@ -159,7 +159,7 @@ test("a call marked as slow has no deadline", async () => {
   expect([outcome, taken]).toEqual([{ caller: null }, []]);
 });
 
-test("outside of the pipeline a procedure cannot be called", async () => {
+test("a procedure cannot be called outside the pipeline", async () => {
   const t = initTRPC.context<Context>().create();
   const { read } = t.router({ read: bare() }).createCaller(contextOf(null));
   expect((await rejectionOf(read({}))).message).toMatch(/through the pipeline only/);

@@ -1,4 +1,4 @@
-/** The texts of a record, which bound a page by its bytes (docs/interface.md 1.5.3). */
+/** The texts of a record, whose size bounds a list page in bytes (§1.5.3). */
 
 import { expect, test } from "bun:test";
 import { z } from "zod";
@@ -6,7 +6,7 @@ import { questionUnits } from "../../src/model/question.ts";
 import { taskUnits } from "../../src/model/task.ts";
 import { textUnits } from "../../src/model/text.ts";
 
-test("every text of a record counts, wherever it is, but for the ids that Relay makes", () => {
+test("every text of a record counts, wherever it is, except the ids that Relay makes", () => {
   const schema = z.object({
     id: z.string(),
     size: z.number().nullable(),
@@ -23,7 +23,7 @@ test("every text of a record counts, wherever it is, but for the ids that Relay 
   expect(unitsOf({ ...record, note: "\u{1f600}", tags: ["x", "yz"], parts })).toBe(2 + 3 + 6);
 });
 
-test("all texts of tasks and questions count that a client may send", () => {
+test("every text of tasks and questions that a client may send counts", () => {
   const task = { title: "12345", description: "123", status_note: "12", host: "1" };
   expect(taskUnits({ ...task, id: "i", key_id: "k", status: "todo" })).toBe(11);
   const question = { prompt: "12345", options: ["1", "2"], answer: "12", request_id: "123" };
