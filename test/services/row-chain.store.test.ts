@@ -26,17 +26,17 @@ const newTask = () => createTask(person.send, { title: "hot", key_id: agent.key.
 const times = <T>(count: number, make: (i: number) => T) =>
   Array.from({ length: count }, (_, i) => make(i));
 
-/** What a PATCH makes of a task, times aside. */
+/** The fields that a PATCH sets on a task, without times. */
 function apply(task: Task, patch: TaskPatch): object {
   const { updated_at: _, completed_at: __, seen_at: ___, ...next } = { ...task, ...patch };
   return next.status === "done" && task.status !== "done" ? { ...next, progress: 100 } : next;
 }
 
-/** Ends with the result or the error code. */
+/** Returns the result or the error code. */
 const ended = <T>(work: Promise<T>): Promise<T | string> =>
   work.catch((error: unknown) => (error instanceof ServiceError ? error.code : `${error}`));
 
-/** The states of a task from `first` on, as its events have them. */
+/** The states of a task from `first` on, as shown by its events. */
 async function statesOf(first: Task): Promise<Task[]> {
   const events = await one.eventsOf(first.id);
   return events.flatMap(({ name, data }) =>
@@ -49,8 +49,8 @@ async function statesOf(first: Task): Promise<Task[]> {
 }
 
 /**
- * Proves that the changes happened one after the other: each state follows from the one before by a
- * PATCH with a note of its own; who got an answer got the state that its PATCH left.
+ * Proves that the changes happened one after the other: each state follows from the previous one by a
+ * PATCH with its own note, and whoever got a response got the state that its PATCH left.
  */
 async function expectSequence(
   first: Task,
@@ -90,7 +90,7 @@ const patchOf = (i: number): TaskPatch => ({
 
 const groupsOf = ({ store }: typeof one) => store.stats().groups.counts.reduce((a, b) => a + b);
 
-test("many changes of one task share commits, and each answer is the state that it left", async () => {
+test("many changes of one task share commits, and each response is the state that its change left", async () => {
   const task = await newTask();
   const before = groupsOf(one);
   const done = await Promise.all(
@@ -106,7 +106,7 @@ test("many changes of one task share commits, and each answer is the state that 
   await expectSequence(task, done);
 });
 
-test("a deletion among them happens in its turn: what comes after it finds no task", async () => {
+test("a deletion among changes happens in its turn, and later changes find no task", async () => {
   const task = await newTask();
   const before = one.writes();
   const release = one.holdWrites();
@@ -131,7 +131,7 @@ test("a deletion among them happens in its turn: what comes after it finds no ta
   expect(events.length).toBe(MANY + 2);
 });
 
-test("a change that alters nothing is answered only once what it found is durable", async () => {
+test("a change that alters nothing is answered only once the state it found is durable", async () => {
   const task = await newTask();
   const release = one.holdWrites();
   const patch = { status_note: "held" };
@@ -169,7 +169,7 @@ const FAULTS: Record<Fault, string> = {
   faulty: "",
 };
 test.each(Object.keys(FAULTS) as Fault[])(
-  "when a write in the middle is %s, those after it are decided again",
+  "when a write in the middle is %s, the changes after it are decided again",
   async (fault) => {
     const task = await newTask();
     one.breakWrites([null, null, fault]);
@@ -187,7 +187,7 @@ test.each(Object.keys(FAULTS) as Fault[])(
   },
 );
 
-test("another account's change finds no task, also while changes are under way", async () => {
+test("a change by another account finds no task, even while changes are under way", async () => {
   const stranger = await createPerson(app.url);
   const their_key = await createAgent(app.url, stranger);
   const sibling = await createAgent(app.url, person, "sibling");
@@ -208,7 +208,7 @@ test("another account's change finds no task, also while changes are under way",
   expect(await own).toMatchObject({ title: "own" });
 });
 
-test("changes under way when their key is deleted are refused [§4.1.5]", async () => {
+test("changes under way are refused when their key is deleted [§4.1.5]", async () => {
   const gone = await createAgent(app.url, person, "gone");
   const task = await createTask(gone.send);
   const caller = await one.callerOf(gone.secret);
@@ -240,7 +240,7 @@ test("retention does not delete a finished task that a concurrent change reopens
   expect((await person.send(`GET /v1/tasks/${task.id}`)).status).toBe(200);
 });
 
-test("a process that changes a task without a pause does not starve another one", async () => {
+test("a process that changes a task without a pause does not starve another process", async () => {
   const task = await newTask();
   let stop = false;
   let count = 0;

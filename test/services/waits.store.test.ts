@@ -1,4 +1,4 @@
-/** What a wait of an agent reads before it sleeps, and that it listens before it reads. */
+/** What an agent's wait reads before it sleeps, and that it listens before it reads. */
 
 import { expect, test } from "bun:test";
 import type { AccountCaller, KeyCaller } from "../../src/model/caller.ts";
@@ -22,7 +22,7 @@ const codeOf = (work: Promise<unknown>) => work.catch(({ code }: { code: string 
 const { person } = await createPair(app.url);
 const account = (await services.callerOf(person.token)) as AccountCaller;
 
-/** A new key, its caller as authenticated, and a pending question of it. */
+/** A new key, its authenticated caller, and a pending question of the key. */
 async function newAsker() {
   const { key, secret, send } = await createAgent(app.url, person);
   const caller = (await services.callerOf(secret)) as KeyCaller;
@@ -47,7 +47,7 @@ test("a wait for a question reads it and the credential in one round trip, then 
   expect((await wait).status).toBe("answered");
 });
 
-test("a wait for an item reads the inbox and the credential in one round trip, then sleeps [§6.1]", async () => {
+test("a wait for an inbox item reads the inbox and the credential in one round trip, then sleeps [§6.1]", async () => {
   const { caller, key_id } = await newAsker();
   const before = roundTrips();
   const wait = inbox.read(caller, { wait: 50 }, PAGE);
@@ -75,7 +75,7 @@ test("a message between the first read of a wait and its sleep is not missed [§
   expect(items.map(({ text }) => text)).toEqual(["t"]);
 });
 
-test("a secret that is replaced before or while a wait begins ends it, and marks nothing read [§4.1.5]", async () => {
+test("replacing the secret before or during a wait ends the wait and marks nothing as read [§4.1.5]", async () => {
   for (const moment of ["before", "meanwhile"]) {
     for (const kind of ["question", "inbox"]) {
       const { caller, key_id, question } = await newAsker();
@@ -109,7 +109,7 @@ test("a wait that reads a question hides it from later identical asks [§12.4.5]
   await until(() => waits.count() === 2);
   gone.abort();
   await until(() => waits.count() === 1);
-  // It knows the id of the first one, so this one is another.
+  // The caller knows the id of the first question, so this ask creates another.
   const second = questions.ask(caller, { prompt: "p" }, { ...asking, wait: 0, signal });
   expect((await second).question.id).not.toBe(id);
   await answer(id);
