@@ -1,11 +1,11 @@
-/** The watch over file descriptors, with a system and a time of its own. */
+/** The watch over file descriptors, with its own system and time. */
 
 import { expect, test } from "bun:test";
 import { createLog } from "../../src/log.ts";
 import { createDescriptorWatch } from "../../src/observability/descriptors.ts";
 import { createTestClock } from "../support/clock.ts";
 
-/** A watch whose turns of the event loop take no time but its own pauses. */
+/** A watch during which turns of the event loop take no time, except for its own pauses. */
 function createWatch() {
   const clock = createTestClock();
   const lines: string[] = [];
@@ -39,7 +39,7 @@ function createWatch() {
     setFree: (now: boolean) => {
       free = now;
     },
-    /** Lets time pass, with so many turns of the loop in it. */
+    /** Lets time pass with this many turns of the loop. */
     async pass(seconds: number, turns: number) {
       for (let i = 0; i < turns; i++) {
         await clock.advance(seconds / turns);
@@ -52,7 +52,7 @@ function createWatch() {
   };
 }
 
-test("the loop is slowed down only while descriptors are short", async () => {
+test("the event loop is slowed down only while descriptors are short", async () => {
   const one = createWatch();
   await one.pass(10, 40);
   expect([one.blocked(), one.slowed(), one.lines()]).toEqual([0, false, []]);
@@ -81,7 +81,7 @@ test("a descriptor that is free for a moment does not end a shortage", async () 
   expect(one.shortages()).toBe(1);
 });
 
-test("shortages are counted, and logged once a minute however many there are", async () => {
+test("shortages of descriptors are counted, and logged at most once a minute", async () => {
   const one = createWatch();
   for (let i = 0; i < 10; i++) {
     one.setFree(false);
@@ -98,7 +98,7 @@ test("shortages are counted, and logged once a minute however many there are", a
   expect(one.lines().map(({ shortages }) => shortages)).toEqual([1, 11, 11]);
 });
 
-test("a stop ends the watch, short of descriptors or not", async () => {
+test("a stop ends the watch over descriptors, during a shortage or not", async () => {
   for (const free of [true, false]) {
     const one = createWatch();
     one.setFree(free);

@@ -1,4 +1,4 @@
-/** What the text format of metrics is made of, and that its reader here is strict. */
+/** The text format of metrics, and a check that the tests' reader of it is strict. */
 
 import { expect, test } from "bun:test";
 import { createHistogram, createMetrics, type Metric } from "../../src/observability/metrics.ts";
@@ -10,7 +10,7 @@ const textOf = (...metrics: Metric[]) => {
   return registry.text();
 };
 
-test("values, labels and buckets are written as the format wants them", async () => {
+test("values, labels and buckets of metrics follow the text format", async () => {
   const durations = createHistogram([0.1, 1]);
   for (const value of [0.05, 0.1, 0.125, 1, 7]) durations.observe(value);
   const odd = 'a\\b"c\nd';
@@ -51,7 +51,7 @@ extreme{i="3"} NaN
   expect(sampleOf(readExposition(text), "labelled", { a: odd, b: "" })).toBe(-1.5);
 });
 
-test("a value that cannot be read is left out, and the others are there", async () => {
+test("a metric whose value cannot be read is left out, and the others are listed", async () => {
   const text = await textOf(
     { name: "nothing", help: "h", type: "gauge", read: () => null },
     { name: "none", help: "h", type: "gauge", read: () => [] },
@@ -69,12 +69,12 @@ test("a value that cannot be read is left out, and the others are there", async 
   expect([...readExposition(text).keys()]).toEqual(["there"]);
 });
 
-test("a name is taken once", () => {
+test("a metric's name is accepted once", () => {
   const metric: Metric = { name: "once", help: "h", type: "gauge", read: () => 1 };
   expect(() => textOf(metric, metric)).toThrow("once");
 });
 
-test("the reader refuses what the format does", () => {
+test("the reader of the tests refuses what the text format does not allow", () => {
   const head = "# HELP a h\n# TYPE a gauge\n";
   const histogram = "# HELP h h\n# TYPE h histogram\n";
   const bad = [

@@ -1,4 +1,4 @@
-/** What a process tells of itself. */
+/** What a process reports about itself. */
 
 import { expect, test } from "bun:test";
 import { createProcessStats } from "../../src/observability/process-stats.ts";
@@ -11,7 +11,7 @@ test("late timers show for a minute that the event loop was blocked", async () =
   stats.start();
   await clock.advance(1);
   expect(stats.read().lag.max).toBeCloseTo(0, 5);
-  // As when something blocks it for a second: the timer was due after the first tenth.
+  // As if something blocked the loop for a second: the timer was due after the first tenth.
   await clock.skip(1);
   const { lag } = stats.read();
   expect([lag.p50, lag.p99, lag.max].map((late) => Math.round(late * 1000))).toEqual([0, 900, 900]);
@@ -32,7 +32,7 @@ test("processor time grows, and memory and files are the process's own", async (
   const before = stats.read();
   const end = performance.now() + 50;
   while (performance.now() < end);
-  // It is read once a second, however many ask: a list of all sockets takes its time.
+  // It is read once a second, however many ask: a list of all sockets takes time.
   await clock.advance(0.9);
   expect(stats.read()).toBe(before);
   await clock.advance(0.1);

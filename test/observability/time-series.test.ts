@@ -1,4 +1,4 @@
-/** The minutes that the charts are made of. */
+/** The figures of each minute, from which the charts are drawn. */
 
 import { expect, test } from "bun:test";
 import { createTimeSeries, type StoreGauges } from "../../src/observability/time-series.ts";
@@ -24,7 +24,7 @@ async function begin() {
   return { clock, levels, totals, gauges, asked, first: clock.now(), series };
 }
 
-test("each minute has its requests, errors and levels, also when there was none", async () => {
+test("each minute has its requests, errors and levels, even when there were none", async () => {
   const { clock, levels, series, first } = await begin();
   series.start();
   for (const status of [200, 204, 304, 399]) series.record(status, 0.001);
@@ -45,14 +45,14 @@ test("each minute has its requests, errors and levels, also when there was none"
   expect(still).toEqual({ at: first + 60, ...none, ...levels });
   expect(last).toEqual({ at: first + 120, ...none, requests: 1, server_errors: 1, ...levels });
   expect(series.read().length).toBe(3);
-  // Of the minute that is not over they are those of now.
+  // The minute that is not over has the current levels.
   levels.streams = 1;
   expect(series.read().map(({ streams }) => streams)).toEqual([0, 3, 1]);
   series.stop();
   expect(clock.pending()).toBe(0);
 });
 
-test("a minute has what the totals grew by in it, also when the machine slept after it", async () => {
+test("a minute has the growth of the totals during it, also when the machine slept afterwards", async () => {
   const { clock, totals, series } = await begin();
   series.start();
   const told = () =>
@@ -83,7 +83,7 @@ test("sources are read once a minute, and a minute without a value is a gap", as
   await clock.advance(60);
   asked[2]!.resolve({ ...gauges, store_read: null });
   await clock.advance(0);
-  // An answer belongs to the minute in which it was asked for.
+  // A value belongs to the minute in which it was requested.
   expect(told()).toEqual([
     [0.001, 7],
     [null, null],
@@ -93,7 +93,7 @@ test("sources are read once a minute, and a minute without a value is a gap", as
   series.stop();
 });
 
-test("three hours are kept, whose oldest minute gives way to the newest", async () => {
+test("three hours are kept, and the newest minute replaces the oldest", async () => {
   const { clock, series, first } = await begin();
   series.start();
   series.record(200, 1);
@@ -109,7 +109,7 @@ test("three hours are kept, whose oldest minute gives way to the newest", async 
   series.record(200, 0.001);
   const minutes = series.read();
   expect([minutes.length, minutes[0]!.at, minutes[0]!.requests]).toEqual([180, first + 60, 0]);
-  // The slot is the first minute's own, and nothing of that is left in it.
+  // The slot was the first minute's, and nothing of that minute is left in it.
   expect(minutes.at(-1)).toMatchObject({ requests: 1 });
   expect(minutes.at(-1)!.p99!).toBeLessThan(0.002);
   // A machine that slept for a day.
@@ -138,7 +138,7 @@ test("the median and the 99th percentile are accurate within a fifth", async () 
     }
     await clock.advance(60);
   }
-  // Beyond both ends it is still counted.
+  // Values beyond both ends are still counted.
   for (const seconds of [0, 1e-9, 1e6]) series.record(200, seconds);
   const { p50, p99 } = series.read().at(-1)!;
   expect([p50! > 0, p50! < 0.001, p99! > 60]).toEqual([true, true, true]);
