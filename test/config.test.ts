@@ -1,4 +1,4 @@
-/** Values of the environment that cannot be used (docs/interface.md 16). */
+/** Values of the environment that cannot be used (§16). */
 
 import { expect, test } from "bun:test";
 import { ConfigError, readConfig } from "../src/config.ts";
@@ -9,7 +9,7 @@ import { createNetwork } from "./support/outbound.ts";
 import { rejectionOf } from "./support/rejection.ts";
 import { tempFolder } from "./support/temp.ts";
 
-test("a value that cannot be used is named, and never shown", () => {
+test("an invalid value is named by its variable and never shown", () => {
   const bad = {
     PORT: ["65536", "-1", "http"],
     HOST: ["127.0.0.1 ", "127.0.0.1\r", '"127.0.0.1"', "http://127.0.0.1"],
@@ -81,7 +81,7 @@ test("a value that cannot be used is named, and never shown", () => {
       "10.0.0.0",
       "10.0.0.0/33",
       "10.0.0.0/8,",
-      // Parsers read these as other networks than they seem to name.
+      // Parsers read these as networks other than they seem to name.
       "10/8",
       "192.168/16",
       "127.1/32",
@@ -135,7 +135,7 @@ test("a value that cannot be used is named, and never shown", () => {
   expect(readConfig({ PORT: "", LOG_LEVEL: "" })).toMatchObject({ PORT: 3000, LOG_LEVEL: "info" });
 });
 
-test("what was left around a value is named", () => {
+test("white space, quotes and other remains around a value are named", () => {
   const said = (env: Record<string, string>) => {
     try {
       readConfig(env);
@@ -160,7 +160,7 @@ test("what was left around a value is named", () => {
   expect(said({ PUBLIC_URL: "https://relay.example//a" })).toContain("//");
 });
 
-test("what is meant well is taken", () => {
+test("values in another spelling, or with spaces or line endings around them, are accepted", () => {
   const urls = [
     "https://relay.example/",
     "https://büro.example",

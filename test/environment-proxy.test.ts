@@ -1,4 +1,4 @@
-/** Proxies of the environment: not for this machine, and still for what is far away. */
+/** Proxies from the environment: bypassed for this machine, and used for distant servers. */
 
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import type { AddressInfo } from "node:net";
@@ -29,7 +29,7 @@ beforeEach(() => {
   asked.length = 0;
 });
 
-/** Runs `relay health` and gives its exit code. */
+/** Runs `relay health`; returns its exit code. */
 async function health(more: Record<string, string>, ...words: string[]): Promise<number> {
   const child = Bun.spawn([process.execPath, CLI, "health", ...words], {
     env: { PATH: process.env.PATH!, HOME: tempFolder(), ...env, ...more },
@@ -39,7 +39,7 @@ async function health(more: Record<string, string>, ...words: string[]): Promise
   return child.exited;
 }
 
-test("a libSQL server of this machine and the health check are reached directly", async () => {
+test("a libSQL server of this machine and the health check bypass the proxy", async () => {
   const sqld = await startSqld();
   for (const url of [sqld.url, sqld.url.replace("127.0.0.1", "localhost")]) {
     const relay = await startProcess({ ...env, DATABASE_URL: url });
@@ -54,14 +54,14 @@ test("a libSQL server of this machine and the health check are reached directly"
   expect(asked).toEqual([]);
 });
 
-test("a server that is far away is reached through the proxy, unless NO_PROXY names it", async () => {
+test("a distant server is reached through the proxy, unless NO_PROXY names it", async () => {
   expect(await health({}, "http://relay.example:1234")).toBe(1);
   expect(asked).toEqual(["GET http://relay.example:1234/health"]);
   expect(await health({ NO_PROXY: "127.0.0.9" }, "http://127.0.0.9:9")).toBe(1);
   expect(asked.length).toBe(1);
 });
 
-test("near are this machine and names without a dot", () => {
+test("this machine and names without a dot bypass the proxy", () => {
   const near = ["localhost", "app.localhost", "127.1", "0.0.0.0", "[::1]", "[::]", "sqld"];
   for (const host of [...near, "[::ffff:127.0.0.1]"]) {
     expect([host, proxyOptions(`http://${host}:8080/v3`)]).toEqual([

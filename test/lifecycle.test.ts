@@ -1,4 +1,4 @@
-/** The process as its keeper sees it: start, faults of the start, output that goes away, stop. */
+/** The process as a service manager sees it: start, failures to start, lost output, stop. */
 
 import { expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
@@ -15,7 +15,7 @@ import { until } from "./support/until.ts";
 
 const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 
-test("what keeps it from starting is said in one line that names the variable", async () => {
+test("a start that fails says why in one line that names the variable", async () => {
   const folder = tempFolder();
   mkdirSync(join(folder, "taken.db"));
   const { url } = await createEmptyStore();
@@ -34,14 +34,14 @@ test("what keeps it from starting is said in one line that names the variable", 
     const { code, said } = await failToStart(env);
     expect([code, said.split("\n").length]).toEqual([1, 1]);
     expect(said).toStartWith(`Relay cannot start: ${variable}: `);
-    // A path is named; what may be a secret is not.
+    // A path is shown; a possible secret is not.
     expect(said.includes(folder)).toBe(env.DATABASE_URL.includes("taken.db"));
   }
-  // The one that runs was not disturbed.
+  // The running process was not disturbed.
   expect((await client(running.url)("GET /health")).status).toBe(200);
 });
 
-test("it goes on when the reader of its log exits", async () => {
+test("the process keeps running when the reader of its log exits", async () => {
   const { url: DATABASE_URL } = await createEmptyStore();
   const port = String(freePort());
   const child = Bun.spawn([process.execPath, MAIN], {
@@ -52,14 +52,14 @@ test("it goes on when the reader of its log exits", async () => {
   const send = client(`http://127.0.0.1:${port}`);
   await until(async () => (await send("GET /health")).status === 200);
   await Promise.all([child.stdout.cancel(), child.stderr.cancel()]);
-  // Each of these has a line in the log.
+  // Each of these requests has a line in the log.
   for (let i = 0; i < 20; i++) expect((await send("GET /health")).status).toBe(200);
   expect(child.exitCode).toBeNull();
   child.kill("SIGKILL");
   await child.exited;
 });
 
-test("an invalid Host header is no server error", async () => {
+test("an invalid Host header is not a server error", async () => {
   const app = await startTestApp();
   const { port } = new URL(app.url);
   for (const path of ["/nope", "/trpc/tasks.list"]) {
@@ -92,7 +92,7 @@ test("a stop is quick, also while a stream is being opened", async () => {
   expect(performance.now() - stopped_at).toBeLessThan(10_000);
 });
 
-test("no log line holds content or a credential", async () => {
+test("no log line contains content or a credential", async () => {
   const app = await startTestApp({ env: { LOG_LEVEL: "debug" } });
   const { person, agent } = await createPair(app.url);
   const word = "zanzibar";

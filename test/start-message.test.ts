@@ -25,13 +25,13 @@ const LAN = {
   unreachable_reason: null,
 };
 
-/** The dark modules of a code that holds `text`; a row follows where their number is odd. */
+/** The dark modules of a code that holds `text`; an odd number of rows is followed by another row. */
 function modulesOf(text: string): boolean[][] {
   const { data, size } = encode(text, { border: 2 });
   return size % 2 === 0 ? data : [...data, Array<boolean>(size).fill(true)];
 }
 
-test("the first line ends with the address, and a loopback address says how to reach it from a phone", () => {
+test("the first line of the start message ends with the address, and a loopback address says how a phone reaches it", () => {
   const [first, , ...more] = startMessage(LOOPBACK).trimEnd().split("\n");
   expect(first).toBe("Relay 1.2.3 is listening at http://127.0.0.1:3000");
   expect(more).toEqual(["From a phone: Set HOST."]);
@@ -47,7 +47,7 @@ test("the first line ends with the address, and a loopback address says how to r
   expect(shown).toHaveLength(2);
 });
 
-test("a new store is told with its place [§11.4.7]", () => {
+test("the start message says that a store is new, and where it is [§11.4.7]", () => {
   const [first, second, third] = startMessage({ ...LOOPBACK, new_store: "/srv/relay.db" }).split(
     "\n",
   );
@@ -57,7 +57,7 @@ test("a new store is told with its place [§11.4.7]", () => {
   expect(startMessage({ ...LOOPBACK, new_store: null })).not.toContain("store");
 });
 
-test("where all addresses are listened on, the first line ends with one that can be opened", () => {
+test("when the process listens on all addresses, the start message begins with one that can be opened", () => {
   for (const all of ["http://0.0.0.0:3000", "http://[::]:3000"]) {
     const [first, next] = startMessage({ ...LAN, url: all, local_url: all }).split("\n");
     expect(first).toBe("Relay 1.2.3 is listening at http://127.0.0.1:3000");
@@ -67,7 +67,7 @@ test("where all addresses are listened on, the first line ends with one that can
   expect(behind).toContain(" https://relay.example (here at http://127.0.0.1:3000)\n");
 });
 
-test("other addresses are listed, and a terminal gets a QR code of the best one if it fits", () => {
+test("the start message lists other addresses, and at a terminal a QR code of the best one if it fits", () => {
   const plain = startMessage(LAN);
   expect(plain).toContain(
     "\nFrom other devices: http://192.168.1.20:3000  http://[fd00::2]:3000\n",
@@ -78,7 +78,7 @@ test("other addresses are listed, and a terminal gets a QR code of the best one 
   expect(modulesIn(startMessage({ ...LOOPBACK, columns: 80 }))).toEqual([]);
 });
 
-test("a start code is in the address that is named and in the QR code", () => {
+test("a start code is in the printed address and in the QR code", () => {
   const first = { account_creation: "first", start_code: "abc" } as const;
   const best = `${LAN.reachable[0]}/#/start/abc`;
   const shown = startMessage({ ...LAN, ...first, columns: 80 });
@@ -100,7 +100,7 @@ test("a start code is in the address that is named and in the QR code", () => {
   }
 });
 
-test("the process prints it at a terminal", async () => {
+test("the process prints the start message at a terminal", async () => {
   const { url: DATABASE_URL } = await createTestStore();
   const PUBLIC_URL = "https://relay.example/under";
   const length = modulesOf(`${PUBLIC_URL}/#/start/${"x".repeat(22)}`).length;
