@@ -1,6 +1,6 @@
 /**
- * A push service for the bench, in a process of its own: takes everything, after one round trip. It is Bun's native
- * HTTP/2 server, since Apple's takes none of the cores that it is measured on.
+ * A push service for the bench, in its own process: accepts everything after one round trip. It is Bun's native
+ * HTTP/2 server, because Apple's service takes none of the cores being measured.
  */
 
 import { createAuthority } from "../test/support/tls.ts";
@@ -24,7 +24,7 @@ const server = Bun.serve({
     return new Response(null, { headers: { "apns-id": id } });
   },
 });
-// Whoever asks gets the number of pushes, and of requests.
+// Any message is answered with the numbers of pushes and requests.
 process.on("message", () => process.send!({ pushes: seen.size, requests }));
 process.on("disconnect", () => process.exit());
 process.send!({ port: server.port, ca });

@@ -12,14 +12,14 @@ const LARGE = { title: "Large", description: "🦊".repeat(10_000) };
 const post = (path: string, credential: string, body: string, headers = "") =>
   withHeaders(requestOf(`POST ${path}`, { credential, body }), headers);
 
-/** A request with more lines in its head. */
+/** A request with extra header lines. */
 function withHeaders(request: Uint8Array, headers: string): Uint8Array {
   if (!headers) return request;
   const text = Buffer.from(request).toString("latin1");
   return Buffer.from(text.replace("\r\n", `\r\n${headers}\r\n`), "latin1");
 }
 
-/** Opens `count` connections that read nothing, at most `rate` a second, and holds them to the end. */
+/** Opens `count` connections that read nothing, at most `rate` a second, and holds them open until the end. */
 async function hold({ openDeaf, over }: Attacker, count: number, rate: number, bytes: Uint8Array) {
   const held: { end(): void }[] = [];
   /** Connections opened in one tick. */
@@ -33,7 +33,7 @@ async function hold({ openDeaf, over }: Attacker, count: number, rate: number, b
   for (const one of held) one.end();
 }
 
-/** 500 tasks of 40 kB, made with the bursts of five keys. */
+/** 500 tasks of 40 kB, created with the bursts of five keys. */
 async function createLargeTasks({ join, prepare }: Attacker) {
   const { token, secrets } = await join(5);
   const ascii = JSON.stringify(LARGE).replace(/[^\0-\x7f]/g, (unit) => {
@@ -52,7 +52,7 @@ const LIST_BATCH = `GET /trpc/${times(20, () => "tasks.list").join(",")}?batch=1
   JSON.stringify(Object.fromEntries(times(20, (i) => [i, { limit: 500 }]))),
 )}`;
 
-/** `mck_` and so many characters, as a real secret has, but nobody's. */
+/** `mck_` and as many characters as a real secret has, but nobody's. */
 const wrong = (turn: number) => `mck_${String(turn).padStart(43, "A")}`;
 
 export const ATTACKS: Readonly<Record<string, Attack>> = {
@@ -121,7 +121,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
       while (!attacker.over()) {
         const made = await Promise.all(times(20, () => attacker.openDeaf(Buffer.from(head))));
         for (const one of made) if (one) open.push(one);
-        // The oldest make room: a process may hold only so many connections.
+        // The oldest connections make room: a process may hold only a limited number.
         for (const one of open.splice(0, Math.max(0, open.length - 6_000))) one.end();
         await Bun.sleep(10);
       }
@@ -149,7 +149,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     return () =>
       flood((turn) => {
         const credential = credentials[turn % 2]!;
-        // After a delete, the next task is the hot one.
+        // After a delete, the next task becomes the hot one.
         const path = `/v1/tasks/${made[Math.floor(turn / 500) % made.length]!.id}`;
         if (turn % 500 === 499) return requestOf(`DELETE ${path}`, { credential });
         return requestOf(`PATCH ${path}`, { credential, body: `{"status_note":"Step ${turn}"}` });

@@ -1,4 +1,4 @@
-/** One attack of `bench:attacks`, in a process of its own: its name, the port, its address, its seconds. */
+/** One attack of `bench:attacks`, in its own process. Arguments: its name, the port, its address, its seconds. */
 
 import { ATTACKS } from "./attack-kinds.ts";
 import { connectFrom, openConnection } from "./connection.ts";
@@ -12,10 +12,10 @@ const [name, port_text, address, seconds] = process.argv.slice(2) as [
   string,
 ];
 const port = Number(port_text);
-/** Connections that send one request after the other, and milliseconds from one to the next. */
+/** Connections that send one request after the other, and milliseconds between two requests. */
 const SENDERS = 16;
 const PACE = 2;
-/** Milliseconds after which an attacker no longer waits for an answer. */
+/** Milliseconds after which an attacker stops waiting for a response. */
 const PATIENCE = 5_000;
 
 const counts: Record<string, number> = {};
@@ -25,15 +25,15 @@ const saw = (what: string | number) => {
 let end = 0;
 const over = () => performance.now() > end;
 
-/** What an attack is made of. */
+/** The parts that attacks are built from. */
 export interface Attacker {
-  /** An account with `keys` keys; gives their secrets. */
+  /** Creates an account with `keys` keys; returns their secrets. */
   join(keys: number): Promise<{ token: string; secrets: string[] }>;
-  /** One request that is prepared, whatever its answer; gives its body. */
+  /** Sends one preparing request, whatever its response; returns the body. */
   prepare(line: string, credential: string, body: string): Promise<{ id: string } | null>;
-  /** Sends requests on several connections until the time is over, and reads their answers. */
+  /** Sends requests on several connections until the time is over, and reads the responses. */
   flood(next: (turn: number) => Uint8Array, senders?: number): Promise<void>;
-  /** Opens a connection that never reads, and sends these bytes as far as they go. */
+  /** Opens a connection that never reads, and sends these bytes as far as possible. */
   openDeaf(bytes: Uint8Array): Promise<{ write(bytes: Uint8Array): void; end(): void } | null>;
   over(): boolean;
 }
@@ -109,7 +109,7 @@ const attack = await ATTACKS[name]!(attacker);
 process.on("message", () => {
   end = performance.now() + Number(seconds) * 1_000;
   const tell = () => process.send!({ counts });
-  // Some may still wait for an answer that does not come.
+  // Some may still wait for a response that does not come.
   setTimeout(tell, (Number(seconds) + 1) * 1_000);
   void attack()
     .catch((error) => saw(String(error)))

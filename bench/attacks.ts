@@ -1,6 +1,6 @@
 /**
- * `bun run bench:attacks`: attacks, one after the other, on one process of Relay that also serves 20
- * well-behaved clients; what those notice. `--only nesting,trickle`, `--store server`, `--seconds 8`.
+ * `bun run bench:attacks`: runs attacks one after the other on a Relay process that also serves 20 well-behaved
+ * clients, and reports what those clients notice. `--only nesting,trickle`, `--store server`, `--seconds 8`.
  */
 
 import { mkdtempSync, readFileSync } from "node:fs";
@@ -29,12 +29,12 @@ if (!chosen.every((one) => names.includes(one)) || !(seconds >= 1 && seconds <= 
 }
 
 const NEIGHBOURS = 20;
-/** Seconds that an attack may take to prepare, and that the server may take to answer afterwards. */
+/** Seconds that an attack may take to prepare, and that the server may take to respond afterwards. */
 const PREPARE = 60;
 const RECOVER = 10;
 /** Seconds until the server and its clients have been compiled. */
 const WARM_UP = 4;
-/** Seconds in which no request of the well-behaved may fail for it to count as serving again. */
+/** Seconds without a failed request of the well-behaved clients after which the server counts as serving again. */
 const SETTLED = 1.5;
 const ATTACKER = fileURLToPath(new URL("attacker.ts", import.meta.url));
 
@@ -61,11 +61,11 @@ async function serve(): Promise<Served> {
   return { pid, port, neighbours: await startNeighbours(port, starts, NEIGHBOURS) };
 }
 
-/** Megabytes that a process has had in memory at most since the last call; 0 once it is gone. */
+/** Peak memory of a process in megabytes since the last call; 0 once it is gone. */
 function peakOf(pid: number): number {
   try {
     const [, kilobytes = 0] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "latin1"))!;
-    // Starts the peak anew.
+    // Resets the peak.
     void Bun.write(`/proc/${pid}/clear_refs`, "5");
     return Math.round(Number(kilobytes) / 1024);
   } catch {
@@ -73,7 +73,7 @@ function peakOf(pid: number): number {
   }
 }
 
-/** Processor time that something took, as a share of one core. */
+/** Processor time used, as a share of one core. */
 async function shareOf(pids: readonly number[], work: () => Promise<void>): Promise<string[]> {
   const now = (pid: number) => {
     try {
@@ -117,7 +117,7 @@ async function prepare(name: string, port: number, index: number) {
   return { pid: child.pid, begin: () => child.send("go"), done: done.promise, child };
 }
 
-/** Whether the server answers within a few seconds, and then serves its clients again. */
+/** Checks that the server responds within a few seconds, and then serves its clients again. */
 async function recovers({ port, neighbours }: Served): Promise<boolean> {
   const signal = AbortSignal.timeout(RECOVER * 1_000);
   const health = await fetch(`http://127.0.0.1:${port}/health`, { signal }).catch(() => null);
@@ -152,7 +152,7 @@ async function attack(
   });
   const seen = neighbours.take();
   attacker.child.kill("SIGKILL");
-  // What was sent to a server that hangs fails only after the patience of its sender.
+  // A request to a hanging server fails only after its client's timeout.
   await Bun.sleep(SETTLED * 1_000);
   const late = neighbours.take();
   const ok = await recovers(served);

@@ -1,12 +1,12 @@
 /**
- * The store of the bare server on a libSQL server: `@libsql/client` as well as it can be used, with
- * writes and reads in batches of what one turn of the event loop brought.
+ * The bare server's store on a libSQL server: `@libsql/client` used as well as possible, with writes and
+ * reads in batches of what arrived in one turn of the event loop.
  */
 
 import { createClient, type InStatement, type ResultSet } from "@libsql/client";
 import { type BareStore, INDEXES, INSERT, LIST, PATCH, READ, TABLE } from "./bare-tasks.ts";
 
-/** Read batches under way at once, and reads in one: the quickest on two cores. */
+/** Concurrent read batches, and reads in each: the fastest values on two cores. */
 const READS = { lanes: 4, most: 32 };
 
 /** Opens the libSQL server at `url`. */
@@ -28,7 +28,7 @@ export async function openBareClient(url: string): Promise<BareStore> {
   };
 }
 
-/** A plain object of a row: that of the client is slow to turn into JSON. */
+/** A plain object for a row: the client's own row object is slow to turn into JSON. */
 function toObject(columns: readonly string[], row: ResultSet["rows"][number] | undefined) {
   return row && Object.fromEntries(columns.map((name, i) => [name, row[i]]));
 }

@@ -1,4 +1,4 @@
-/** The store of the bare server on a file: the native binding, with group commit and nothing else. */
+/** The bare server's store on a file: the native binding with group commit and nothing else. */
 
 import Database from "libsql";
 import {

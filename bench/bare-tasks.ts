@@ -1,14 +1,14 @@
-/** The tasks of the bare server: the SQL of both stores, and what the server needs of one. */
+/** The tasks of the bare server: the SQL for both stores, and the interface that the server needs from a store. */
 
 export type Cell = string | number | null;
 
-/** Each write resolves once it is durable; a read that needs no wait gives no promise. */
+/** Each write resolves once it is durable; a read that need not wait returns no promise. */
 export interface BareStore {
   create(args: Cell[]): Promise<unknown>;
-  /** `status_note`, `updated_at`, `id`; gives the row. */
+  /** Arguments: `status_note`, `updated_at`, `id`; returns the row. */
   patch(args: Cell[]): Promise<unknown>;
   read(id: string): unknown;
-  /** `key_id`, `limit`. */
+  /** Arguments: `key_id`, `limit`. */
   list(args: Cell[]): readonly unknown[] | Promise<readonly unknown[]>;
 }
 
@@ -25,6 +25,6 @@ export const INDEXES = [
 export const INSERT = `insert into tasks values (${Array(17).fill("?").join(", ")})`;
 export const PATCH = "update tasks set status_note = ?, updated_at = ? where id = ? returning *";
 export const READ = "select * from tasks where id = ?";
-/** All tasks of the bench have one status, so the index gives them in order. */
+/** All tasks of the bench have one status, so the index returns them in order. */
 export const LIST = `select * from tasks where key_id = ? and status = 'todo'
   order by updated_at desc, id desc limit ?`;

@@ -1,5 +1,5 @@
 /**
- * The bare limit of the bench: the same answers with nothing but Bun and libSQL. Takes the URL of the
+ * The lower bound of the bench: the same responses with only Bun and libSQL. Arguments: the URL of the
  * store and the frame that its streams send.
  */
 
@@ -11,7 +11,7 @@ const store = url.startsWith("file:")
   ? openBareFile(url.slice("file:".length))
   : await openBareClient(url);
 
-/** As many as Relay's side uses, since each has its own place in an index. */
+/** As many as on Relay's side, since each has its own place in an index. */
 const KEYS = 64;
 const ACCOUNT = `acc_${"0".repeat(32)}`;
 const idOf = (prefix: string, number: number) => `${prefix}_${String(number).padStart(32, "0")}`;

@@ -1,16 +1,16 @@
-/** Measures servers in turns, so that what else the machine does falls on all alike. */
+/** Measures servers in turns, so that other load on the machine affects all of them equally. */
 
 import { readFileSync } from "node:fs";
 import type { Load } from "./load.ts";
 
 export const ROUNDS = 5;
-/** Seconds of one turn, and of the one before that is not counted. */
+/** Seconds of one turn, and of the warm-up turn that is not counted. */
 const TURN = 1.2;
 export const WARM_UP = 1;
-/** Clock ticks of a second in `/proc`. */
+/** Clock ticks per second in `/proc`. */
 const TICKS = 100;
 
-/** Seconds of processor time that processes have used together. */
+/** Total processor time of these processes, in seconds. */
 export function cpuOf(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + cpuOfOne(pid), 0);
 }
@@ -25,7 +25,7 @@ function cpuOfOne(pid: number): number {
 export interface Side {
   /** The server's processes. */
   readonly pids: readonly number[];
-  /** Those of a store that is a server of its own. */
+  /** The processes of the store, if it is a server of its own. */
   readonly store_pids?: readonly number[];
   run(seconds: number): Promise<Load>;
   close(): void;
@@ -33,7 +33,7 @@ export interface Side {
 
 export interface Measured {
   readonly rate: number;
-  /** Processor time of one request, and what the store's own server takes besides. */
+  /** Processor time of one request, and that of the store's own server for it. */
   readonly cpu_us: number;
   readonly store_us: number;
   readonly p50: number;
@@ -51,14 +51,14 @@ export async function measure(side: Side, turn = TURN): Promise<Measured> {
   return { rate: count / seconds, cpu_us, store_us, ...quantilesOf(ms) };
 }
 
-/** Milliseconds that half of the requests stay below, and all but one in a hundred. */
+/** Milliseconds: the median and the 99th percentile. */
 export function quantilesOf(ms: readonly number[]) {
   const sorted = ms.toSorted((a, b) => a - b);
   const at = (part: number) => sorted[Math.floor(sorted.length * part)] ?? Number.NaN;
   return { p50: at(0.5), p99: at(0.99) };
 }
 
-/** Warms each server up, then measures them in turns; gives the turns of each. */
+/** Warms each server up, then measures them in turns; returns the turns of each. */
 export async function measureInTurns(
   sides: readonly Side[],
   { rounds = ROUNDS, turn = TURN, warm_up = WARM_UP } = {},
@@ -92,7 +92,7 @@ export function row(...cells: string[]): void {
   rowOf(COLUMNS, cells);
 }
 
-/** Prints one row of a table with columns of these widths, the first to the left. */
+/** Prints one row of a table with columns of these widths, the first one left-aligned. */
 export function rowOf([first = 0, ...widths]: readonly number[], cells: readonly string[]): void {
   const padded = cells.map((cell, i) =>
     i === 0 ? cell.padEnd(first) : cell.padStart(widths[i - 1]!),
@@ -100,7 +100,7 @@ export function rowOf([first = 0, ...widths]: readonly number[], cells: readonly
   process.stdout.write(`${padded.join("")}\n`);
 }
 
-/** Measures both sides, first the one that is the measure of the other, in turns and prints their medians. */
+/** Measures both sides in turns and prints their medians; the first side is the reference for the other. */
 export async function compare(what: string, bare: Side, relay: Side): Promise<void> {
   const [limit, ours] = (await measureInTurns([bare, relay])) as [Measured[], Measured[]];
   bare.close();

@@ -1,4 +1,4 @@
-/** Sockets from a loopback address of choice: to the server, each address is another client. */
+/** Sockets from a chosen loopback address: the server takes each address for another client. */
 
 interface Handlers {
   data?(socket: Bun.Socket, chunk: Buffer): void;
@@ -8,12 +8,12 @@ interface Handlers {
   connectError?(): void;
 }
 
-/** Connects from `address` (127.0.0.x). Rejects when the server takes no more connections. */
+/** Connects from `address` (127.0.0.x). Rejects if the server accepts no more connections. */
 export function connectFrom(address: string, port: number, handlers: Handlers) {
   const options = {
     hostname: "127.0.0.1",
     port,
-    // Bun has it, its types do not.
+    // Bun supports it, but its types do not have it.
     localAddress: address,
     socket: { data() {}, error() {}, ...handlers },
   };
@@ -26,7 +26,7 @@ export interface Answer {
 }
 
 export interface Connection {
-  /** Sends one request and gives its answer; null when the connection ends or `ms` pass first. */
+  /** Sends one request and returns its response; null if the connection ends or `ms` pass first. */
   exchange(request: Uint8Array, ms: number): Promise<Answer | null>;
   readonly ended: boolean;
   end(): void;
@@ -78,7 +78,7 @@ export async function openConnection(address: string, port: number): Promise<Con
   };
 }
 
-/** The answer, once all of it is there. */
+/** The response, once it is complete. */
 function parse(bytes: Buffer): Answer | null {
   const end = bytes.indexOf(END_OF_HEAD);
   if (end < 0) return null;

@@ -1,6 +1,6 @@
 /**
- * `bun run bench:core`: creating and reading tasks and fanning events out, each beside the bare
- * limit, in turns. Rates depend on the machine and its other work; the ratios hardly do.
+ * `bun run bench:core`: creating and reading tasks and fanning events out, each compared in turns with the
+ * bare server. Rates depend on the machine and its load; the ratios hardly do.
  */
 
 import { mkdtempSync } from "node:fs";
@@ -22,7 +22,7 @@ const TASK = { title: "Release version 2", description: "Build, test and publish
 
 async function benchTasks(bare: Child, relay: Child): Promise<void> {
   const { token } = await post<{ token: string }>(relay.port, "/v1/accounts", {});
-  // A key each: one key holds a limited number of tasks.
+  // A key for each connection, since one key holds a limited number of tasks.
   const keys = await Promise.all(
     times(CONNECTIONS, async () => {
       const { secret } = await post<{ secret: string }>(

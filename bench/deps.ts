@@ -1,4 +1,4 @@
-/** What a server gets that runs in a process of the bench itself. */
+/** The dependencies of a server that runs inside the bench's own process. */
 
 import { storeTime } from "../db/store/store-time.ts";
 import { systemClock } from "../src/clock.ts";

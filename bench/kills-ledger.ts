@@ -1,10 +1,10 @@
-/** What the clients of one round of kills sent, and what the store therefore has to hold. */
+/** What the clients of one round of kills sent, and what the store must therefore hold. */
 
 import type { Question } from "../src/model/question.ts";
 import type { Task } from "../src/model/task.ts";
 import type { Answer, Send } from "../test/support/client.ts";
 
-/** A request that can be sent again, with what was acknowledged; null without an answer. */
+/** A request that can be repeated, with what was acknowledged; null without a response. */
 interface Sent {
   readonly request: `POST /${string}`;
   readonly body: object;
@@ -13,20 +13,20 @@ interface Sent {
   id: string | null;
 }
 
-/** What the store may hold: what was acknowledged last, or that with the changes sent since. */
+/** The possible content of the store: what was last acknowledged, or that with the changes sent since. */
 interface Entry<T> {
   acknowledged: T;
   changes: Partial<T> | null;
 }
 
-/** The other side went away. */
+/** The server went away. */
 class Gone extends Error {}
 
 export type Ledger = Awaited<ReturnType<typeof createLedger>>;
 
 /**
- * A new account with one key. `clientOf` gives a client of the server as it is at the time: it may
- * listen elsewhere after a restart.
+ * A new account with one key. `clientOf` returns a client of the current server, which may listen elsewhere
+ * after a restart.
  */
 export async function createLedger(anyone: Send, clientOf: (token: string) => Send) {
   const { token } = (await anyone("POST /v1/accounts")).body as { token: string };
@@ -41,7 +41,7 @@ export async function createLedger(anyone: Send, clientOf: (token: string) => Se
   let stopped = false;
   let ended = false;
 
-  /** Sends as long as the round goes on; anything but success or a lost server is a fault. */
+  /** Sends while the round lasts; anything but success or a lost server is a fault. */
   async function answered<T>(request: Promise<Answer<T>>): Promise<T> {
     const answer = await request.catch(() => null);
     if (answer === null || (stopped && answer.status === 503)) throw new Gone();
@@ -107,11 +107,11 @@ export async function createLedger(anyone: Send, clientOf: (token: string) => Se
     stop() {
       stopped = true;
     },
-    /** The server was killed: a client that met no failure of it stops after its step. */
+    /** The server was killed: a client that has met no failure stops after its step. */
     end() {
       ended = true;
     },
-    /** One client, until the server is gone or {@link end}. */
+    /** Runs one client until the server is gone or {@link end}. */
     async load(name: string): Promise<void> {
       try {
         for (let i = 0; !ended; i++) await step(`${name}/${i}`);
@@ -119,7 +119,7 @@ export async function createLedger(anyone: Send, clientOf: (token: string) => Se
         if (!(error instanceof Gone) || !stopped) throw error;
       }
     },
-    /** Sends every request again; gives their number. */
+    /** Repeats every request; returns their number. */
     async repeat(): Promise<number> {
       const again = async ({ request, body, key, by, id }: Sent) => {
         const headers = { "idempotency-key": key };
@@ -142,7 +142,7 @@ export async function createLedger(anyone: Send, clientOf: (token: string) => Se
       }
       return sent.length;
     },
-    /** Throws when something acknowledged is missing or other than it was, or when it is there twice. */
+    /** Throws if something acknowledged is missing, differs, or exists twice. */
     async check(): Promise<void> {
       const stored_tasks = await all<Task>("/v1/tasks?limit=500", "tasks");
       once(stored_tasks.map(({ title }) => title));
@@ -168,7 +168,7 @@ export async function createLedger(anyone: Send, clientOf: (token: string) => Se
   };
 }
 
-/** Throws when a text that was sent once is there twice. */
+/** Throws if a text that was sent once exists twice. */
 function once(texts: readonly string[]): void {
   const doubled = texts.find((text, i) => texts.indexOf(text) !== i);
   if (doubled !== undefined) throw new Error(`done twice: ${doubled}`);

@@ -1,7 +1,7 @@
 /**
- * `bun run kills --rounds 200 --store embedded` (or `server`): `kill -9` under load, round after round:
- * Relay, or by turns Relay and the libSQL server. After each restart everything acknowledged is there,
- * a repeated request does nothing twice, and the store is sound. Ends with 1 at the first fault.
+ * `bun run kills --rounds 200 --store embedded` (or `server`): `kill -9` under load, round after round, of
+ * Relay, or alternately of Relay and the libSQL server. After each restart everything acknowledged exists,
+ * a repeated request does nothing twice, and the store is sound. Exits with 1 at the first fault.
  */
 
 import { mkdtempSync } from "node:fs";
@@ -32,10 +32,10 @@ if (!(rounds >= 1) || !["embedded", "server"].includes(kind)) {
 
 /** Clients of a round. */
 const CLIENTS = 8;
-/** Acknowledgements before the kill, and milliseconds after them: at random, so that it strikes anywhere. */
+/** Acknowledgements before the kill, and milliseconds after them, at random, so that the kill comes anywhere. */
 const ACKS = { least: 5, most: 60 };
 const DELAY = 5;
-/** Rounds after which those before are looked at again. */
+/** Rounds after which earlier rounds are checked again. */
 const LOOK_BACK = 25;
 
 const folder = mkdtempSync(join(tmpdir(), "relay-kills-"));
@@ -60,7 +60,7 @@ const start = () =>
 let relay = await start();
 const urlOf = () => `http://127.0.0.1:${relay.port}`;
 
-/** Kills what this round is about, and has it back. */
+/** Kills this round's process and restarts it. */
 async function strike(round: number): Promise<void> {
   if (sqld && round % 2 === 1) {
     await kill(sqld.pid);
@@ -72,7 +72,7 @@ async function strike(round: number): Promise<void> {
   }
 }
 
-/** Looks at the store beside the running server: to close it alone would tidy up what was killed. */
+/** Checks the store beside the running server: closing it first would tidy up what the kill left. */
 async function checkSound(): Promise<void> {
   const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
   const rows = (text: string) => store.read(statement(sql.raw(text), { gives: "rows" })({}));

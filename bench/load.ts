@@ -1,6 +1,6 @@
 /** Load on raw keep-alive sockets, one request under way on each: lighter than `fetch`. */
 
-/** What one window of load gave. */
+/** The result of one window of load. */
 export interface Load {
   readonly count: number;
   readonly seconds: number;
@@ -9,15 +9,15 @@ export interface Load {
 }
 
 interface Target {
-  /** One port, or those of several processes, among which the connections are dealt out. */
+  /** One port, or the ports of several processes, over which the connections are spread. */
   readonly port: number | readonly number[];
-  /** For each connection the requests it sends in turn. */
+  /** For each connection, the requests it sends in turn. */
   readonly requests: readonly (readonly Uint8Array[])[];
-  /** Any other answer ends the bench. */
+  /** Any other status ends the bench. */
   readonly status: number;
   /**
-   * Milliseconds from one request of a connection to the next; 0, the default: each once the previous one is answered.
-   * A request that the previous answer delays is timed from when it was due.
+   * Milliseconds between two requests of a connection; 0, the default: each is sent once the previous one is answered.
+   * A request delayed by the previous response is timed from when it was due.
    */
   readonly pace?: number;
 }
@@ -36,7 +36,7 @@ export function requestOf(line: string, { credential = "", body = "" } = {}): Ui
   return Buffer.from(`${head.join("\r\n")}${END_OF_HEAD}${body}`);
 }
 
-/** Opens the connections of a target; the result loads it for a while, as often as it is called. */
+/** Opens the connections of a target; the result loads it for a while, and may be called repeatedly. */
 export async function openLoad({ port, requests, status, pace = 0 }: Target) {
   let until = 0;
   let ms: number[] = [];
@@ -106,7 +106,7 @@ export async function openLoad({ port, requests, status, pace = 0 }: Target) {
   };
 }
 
-/** Bytes of the whole answer, once its head is there. */
+/** The size of the whole response, once its head has arrived. */
 function lengthOf(bytes: Buffer): number | undefined {
   const end = bytes.indexOf(END_OF_HEAD);
   if (end < 0) return undefined;
@@ -120,11 +120,11 @@ interface Readers {
   readonly port: number;
   /** One event stream for each. */
   readonly requests: readonly Uint8Array[];
-  /** Has the server send one frame to every stream. */
+  /** Makes the server send one frame to every stream. */
   readonly emit: () => void;
 }
 
-/** Opens event streams; the result sends frame after frame, each when all readers have the last. */
+/** Opens event streams; the result sends frame after frame, each once all readers have the previous one. */
 export async function openReaders({ port, requests, emit }: Readers) {
   let ms: number[] = [];
   let missing = requests.length;

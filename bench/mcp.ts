@@ -1,6 +1,6 @@
 /**
- * `bun run bench:mcp`: what MCP costs beside REST, in processor time of the same server in the same
- * run, and what a thousand agents that wait cost in memory. The ratios hardly depend on the machine.
+ * `bun run bench:mcp`: the cost of MCP compared with REST, in processor time of the same server in the same
+ * run, and the memory that a thousand waiting agents take. The ratios hardly depend on the machine.
  */
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -11,7 +11,7 @@ import { openLoad, requestOf } from "./load.ts";
 import { startRelay, times } from "./process.ts";
 
 const CONNECTIONS = 32;
-/** Agents that wait at once, and the keys that they share out. */
+/** Agents that wait at once, and the keys that they share. */
 const WAITERS = 1_000;
 const KEYS_PER_ACCOUNT = 100;
 /** Milliseconds for the server to come to rest before its memory is read. */
@@ -22,7 +22,7 @@ const NEW_ERA = "2026-07-28";
 
 const folder = mkdtempSync(join(tmpdir(), "relay-bench-"));
 
-/** Kilobytes of memory that are in use. */
+/** Memory in use, in kilobytes. */
 function memoryOf(pid: number): number {
   return (Number(readFileSync(`/proc/${pid}/statm`, "latin1").split(" ")[1]) * PAGE) / 1024;
 }
@@ -118,7 +118,7 @@ type Load = Awaited<ReturnType<typeof openLoad>>;
 const median = (of: readonly number[]) => [...of].sort((a, b) => a - b)[of.length >> 1]!;
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
-/** Measures the loads in turns and prints each beside the first one, which is REST's. */
+/** Measures the loads in turns and prints each one compared with the first, which is REST. */
 async function compare(what: string, loads: Readonly<Record<string, Load>>): Promise<void> {
   const sides = Object.entries(loads).map(([name, load]) => ({
     name,
@@ -177,7 +177,7 @@ async function benchCalls(): Promise<void> {
   await compare("tools/list", await both("tools/list", () => ({})));
 }
 
-/** A thousand agents ask and wait, each on a connection of its own; all are answered, or all go. */
+/** A thousand agents ask and wait, each on its own connection; all are answered, or all disconnect. */
 async function benchWaits(era: Era): Promise<void> {
   const agents = await createKeys(WAITERS);
   const connect = async () => {
@@ -237,7 +237,7 @@ async function benchWaits(era: Era): Promise<void> {
   await answerAll(questions);
   const last = Math.max(...(await Promise.all(first.answers))) - from;
   first.end();
-  // The same again, and gone instead of answered: what a leak would add, each turn adds.
+  // The same again, with disconnects instead of answers: a leak would grow with each turn.
   const after: string[] = [];
   for (let turn = 0; turn < 8; turn++) {
     const again = await connect();

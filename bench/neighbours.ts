@@ -1,10 +1,10 @@
-/** Well-behaved clients, each with an account, a key and an address of its own, below every limit. */
+/** Well-behaved clients, each with its own account, key and address, below every limit. */
 
 import { type Answer, type Connection, connectFrom, openConnection } from "./connection.ts";
 import { requestOf } from "./load.ts";
 import { times } from "./process.ts";
 
-/** Milliseconds between two steps of a client: some eight requests a second with its key. */
+/** Milliseconds between two steps of a client: about eight requests a second with its key. */
 const PACE = 150;
 /** Milliseconds after which a request counts as failed. */
 const PATIENCE = 5_000;
@@ -16,13 +16,13 @@ const BODY = JSON.stringify({ title: "Release version 2", description: "Build, t
 export interface Seen {
   /** Milliseconds of each request, and of each wake after its answer. */
   readonly ms: number[];
-  /** What failed, by its kind. */
+  /** The number of failures of each kind. */
   readonly failed: Map<string, number>;
 }
 
 export type Neighbours = Awaited<ReturnType<typeof startNeighbours>>;
 
-/** Starts `count` clients at 127.0.`network`.1 and on; `take` gives what they saw since the last call. */
+/** Starts `count` clients from 127.0.`network`.1 on; `take` returns what they saw since the last call. */
 export async function startNeighbours(port: number, network: number, count: number) {
   let seen: Seen = { ms: [], failed: new Map() };
   let stopped = false;
@@ -32,7 +32,7 @@ export async function startNeighbours(port: number, network: number, count: numb
     if (!stopped) seen.failed.set(what, (seen.failed.get(what) ?? 0) + 1);
   };
 
-  /** A connection that is opened again after a failure; sends a request and takes the time. */
+  /** A connection that is reopened after a failure; sends a request and measures the time. */
   function createLine(address: string) {
     let connection: Connection | null = null;
     return async (line: string, credential: string, body = "", timed = true) => {
@@ -46,7 +46,7 @@ export async function startNeighbours(port: number, network: number, count: numb
         }
         answer = await connection.exchange(requestOf(line, { credential, body }), PATIENCE);
       } catch {
-        // Told as an answer that did not come.
+        // Reported as a missing response.
       }
       if (timed) into.ms.push(performance.now() - from);
       if (answer === null || answer.status >= 400) {
@@ -60,7 +60,7 @@ export async function startNeighbours(port: number, network: number, count: numb
     };
   }
 
-  /** Holds an event stream; its end is a failure, after which it is opened again. */
+  /** Holds an event stream open; its end is a failure, after which it is reopened. */
   async function holdStream(address: string, token: string): Promise<void> {
     while (!stopped) {
       const gone = Promise.withResolvers<void>();
@@ -71,7 +71,7 @@ export async function startNeighbours(port: number, network: number, count: numb
         await gone.promise;
         open.delete(socket);
       } catch {
-        // The same as a stream that ended.
+        // Reported as a stream that ended.
       }
       failed("stream");
       await Bun.sleep(PACE);

@@ -21,8 +21,8 @@ interface RelayOptions {
 }
 
 /**
- * Relay as people run it, on a store in `folder` and with more variables in `env`; `command` is
- * what Bun runs under. The process is added to `children`.
+ * Relay as people run it, on a store in `folder` and with extra variables in `env`; `command` is what runs
+ * Bun. The process is added to `children`.
  */
 export async function startRelay(
   folder: string,
@@ -68,7 +68,7 @@ export async function post<Body>(port: number, path: string, body: object, crede
 export const times = <T>(n: number, make: (i: number) => T): T[] =>
   Array.from({ length: n }, (_, i) => make(i));
 
-/** A file of the bench as a server, which tells its port by message. */
+/** A file of the bench as a server, which reports its port by message. */
 export function startChild(
   children: Bun.Subprocess[],
   file: string,
@@ -87,7 +87,7 @@ export function startChild(
   });
 }
 
-/** A libSQL server on `folder`, with the flags under which it does not livelock. */
+/** A libSQL server on `folder`, with flags that avoid its livelock. */
 export async function startSqld(folder: string, port: number, children: Bun.Subprocess[]) {
   const address = `127.0.0.1:${port}`;
   const child = Bun.spawn(
@@ -107,7 +107,7 @@ export async function startSqld(folder: string, port: number, children: Bun.Subp
   throw new Error("sqld did not start");
 }
 
-/** Ends the processes and removes what they wrote. */
+/** Ends the processes and removes the files they wrote. */
 export async function stopAll(children: readonly Bun.Subprocess[], folder: string): Promise<void> {
   for (const child of children) child.kill("SIGKILL");
   await Promise.all(children.map((child) => child.exited));

@@ -1,7 +1,7 @@
 /**
- * `bun run bench:push [--store file|server] [--pace <ms>]`: 10,000 pushes are due at once, at a round
- * trip of 50 ms to the push service; how fast they go, what memory they take, and what requests notice
- * meanwhile, both those to the Relay that sends and those to another one on the same machine. `--pace`:
+ * `bun run bench:push [--store file|server] [--pace <ms>]`: 10,000 pushes are due at once, with a round
+ * trip of 50 ms to the push service: how fast they are sent, how much memory they take, and how much they
+ * delay requests to the sending Relay and to another one on the same machine. `--pace`:
  * milliseconds between two requests of a connection; by default, each is sent once the previous one is
  * answered.
  */
@@ -19,7 +19,7 @@ const DEVICES = 20;
 const TASKS = 500;
 const PUSHES = DEVICES * TASKS;
 const ROUND_TRIP = 50;
-/** Connections that work meanwhile, half of which create and half of which read. */
+/** Connections used meanwhile: half of them create and half of them read. */
 const OTHERS = 8;
 /** Seconds of load. */
 const WINDOW = 2;
@@ -39,7 +39,7 @@ interface Counts {
   readonly requests: number;
 }
 
-/** Starts the push service; `counts` asks what it got so far. */
+/** Starts the push service; `counts` returns what it has received so far. */
 async function startApple() {
   const path = fileURLToPath(new URL("./apple.ts", import.meta.url));
   const told = Promise.withResolvers<{ port: number; ca: string }>();
@@ -61,7 +61,7 @@ async function startApple() {
   return { ...started, counts };
 }
 
-/** Megabytes of memory that a process holds. */
+/** Memory of a process in megabytes. */
 function memoryOf(pid: number): number {
   const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))!;
   return Math.round(Number(kilobytes) / 1024);
@@ -72,7 +72,7 @@ const apple = await startApple();
 const ca_file = join(folder, "ca.pem");
 await Bun.write(ca_file, apple.ca);
 
-/** Starts the store of a Relay; gives its folder, and the variables that name it. */
+/** Creates a store for Relay; returns its folder and the variables that name it. */
 async function createStore(name: string, sqld_port: number) {
   const store = join(folder, name);
   if (flags.store !== "server") return { store, variables: {} };
@@ -166,7 +166,7 @@ try {
     });
   }
   const planned_at = performance.now();
-  /** Requests of which each plans a push for each device. */
+  /** Requests, each of which plans a push for every device. */
   const plan = async (port: number) => {
     for (let i = 0; i < TASKS; i += 10) {
       const ten = Array.from({ length: 10 }, () =>
@@ -183,7 +183,7 @@ try {
   process.kill(first.pid);
   await children.at(-1)!.exited;
 
-  // Alone, on a second run.
+  // A second run sends them without other load.
   const alone = await startRelay(own.store, children, { env: envWith(apple.port) });
   const idle = memoryOf(alone.pid);
   let most = idle;
@@ -199,8 +199,8 @@ try {
       `${requests - pushes} repeated; memory ${idle} MB at first, ${most} MB at most\n`,
   );
 
-  // Beside requests: the same number falls due, round after round. What a Relay with a store of its own
-  // notices, which sends nothing, is due to the cores and the disk that both share.
+  // Beside requests: the same number of pushes becomes due, round after round. Delays of a Relay that has its own
+  // store and sends nothing come from the cores and the disk that both share.
   const apart = await createStore("apart", 18_091);
   const bystander = await startRelay(apart.store, children, {
     env: { LOG_LEVEL: "error", ...apart.variables },
@@ -237,7 +237,7 @@ try {
   process.stdout.write(
     `p99 of a request without and with pushes, of all rounds; memory ${memoryOf(alone.pid)} MB\n`,
   );
-  // A round has few requests above its p99: all rounds together vary less than the median of rounds.
+  // A round has few requests above its p99: all rounds together vary less than the median of the rounds.
   const p99Of = (rounds: readonly Round[], kinds: readonly Kind[]) => {
     const ms = rounds.flatMap((round) => kinds.flatMap((kind) => round[kind].ms));
     return figuresOf({ count: 0, seconds: 1, ms }).p99;

@@ -1,4 +1,4 @@
-/** Relay for the fan-out bench: each message from the parent is an event of every account. */
+/** Relay for the fan-out bench: each message from the parent becomes an event of every account. */
 
 import { startApp } from "../src/app.ts";
 import { createDeps } from "./deps.ts";
@@ -8,7 +8,7 @@ const app = await startApp(createDeps());
 
 let seq = 0;
 process.on("message", (account_ids: string[]) => {
-  // As after a commit, but without one: this is about the streams.
+  // As after a commit, but without one, since this measures the streams.
   app.feed.committed(
     account_ids.map((account_id) => ({
       seq: ++seq,

@@ -1,6 +1,6 @@
 /**
  * `bun run bench:slow-disk`: the embedded store on a disk whose sync takes 0, 5 and 20 ms longer.
- * Needs strace to slow it (`--delays 0,5,20`, `--rounds 5`); without strace only the disk as it is.
+ * Needs strace to slow it (`--delays 0,5,20`, `--rounds 5`); without strace it measures only the disk as it is.
  */
 
 import { mkdtempSync } from "node:fs";
@@ -36,10 +36,10 @@ if (!(rounds >= 1) || !delays.every((ms) => ms >= 0 && ms <= 1_000)) {
 
 /** Connections that create while others read or wait. */
 const CREATORS = 4;
-/** Connections that read: so few that a turn of the loop that is held up shows in their rate. */
+/** Connections that read: few enough that a delayed turn of the loop shows in their rate. */
 const READERS = 8;
 const CONNECTIONS = 64;
-/** Seconds of one turn, of the one before that is not counted, and of the wakes. */
+/** Seconds of one turn, of the warm-up turn that is not counted, and of the wakes. */
 const TURN = 1;
 const WARM_UP = 0.5;
 const WAKES = 5;
@@ -47,7 +47,7 @@ const WAKES = 5;
 const print = (line: string) => process.stdout.write(`${line}\n`);
 const folder = mkdtempSync(join(tmpdir(), "relay-bench-"));
 const children: Bun.Subprocess[] = [];
-/** Traced servers: they outlive strace, so they are ended by themselves. */
+/** Traced servers: they outlive strace, so they are ended separately. */
 const traced: number[] = [];
 let databases = 0;
 
@@ -79,7 +79,7 @@ async function startPair(delay: number | null): Promise<{ bare: Server; relay: S
 const WIDTHS = [34, 10, 8, 20, 10];
 type Load = Awaited<ReturnType<typeof openLoad>>;
 
-/** A load beside which another one runs; only the first is measured. */
+/** A load with another one beside it; only the first is measured. */
 const withBackground = (load: Load, background: Load): Load => ({
   async run(seconds) {
     const [measured] = await Promise.all([load.run(seconds), background.run(seconds)]);
@@ -115,7 +115,7 @@ async function benchRates({ bare, relay }: Awaited<ReturnType<typeof startPair>>
   ];
   const measured = await measureInTurns(sides, { rounds, turn: TURN, warm_up: WARM_UP });
   for (const side of sides) side.close();
-  /** What each is a ratio of. */
+  /** The load that each ratio refers to. */
   const bases = [undefined, 0, 1, undefined, 3];
   for (const [i, own] of measured.entries()) {
     const base = bases[i] === undefined ? undefined : measured[bases[i]];
@@ -129,7 +129,7 @@ async function benchRates({ bare, relay }: Awaited<ReturnType<typeof startPair>>
   }
 }
 
-/** From the answer of who answers a question to the answer of who waits for it, beside creators. */
+/** Time from the response to an answer until the waiting agent has it, beside creators. */
 async function benchWakes({ port, work }: Server): Promise<void> {
   const { requests, status } = work.creates;
   const creators = await openLoad({ port, requests: requests.slice(0, CREATORS), status });
@@ -142,7 +142,7 @@ async function benchWakes({ port, work }: Server): Promise<void> {
   rowOf(WIDTHS, [`wait woken after the answer (${late.length})`, "", "", quantiles]);
 }
 
-/** What strace alone costs: it must not be what is measured. */
+/** The cost of strace alone, which must not be what is measured. */
 async function benchStrace(): Promise<void> {
   const pairs = [await startPair(null), await startPair(0)];
   for (const kind of ["reads", "creates"] as const) {

@@ -6,23 +6,23 @@ import { post, times } from "./process.ts";
 export const KINDS = ["creates", "reads", "lists", "patch-one", "patch-many"] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** What each connection sends in turn, and the status of every answer. */
+/** What each connection sends in turn, and the status of every response. */
 export type Work = Readonly<
   Record<Kind, { readonly requests: Uint8Array[][]; readonly status: number }>
 >;
 
 const CONNECTIONS = 64;
-/** Tasks of each key that it reads in turn; a page of a list is as long. */
+/** Tasks of each key that a connection reads in turn, and the length of a list page. */
 const TASKS = 50;
-/** Tasks among which the changes are spread. */
+/** Tasks over which the changes are spread. */
 const SPREAD = 200;
-/** Preparing requests under way at once. */
+/** Concurrent preparing requests. */
 const AT_ONCE = 64;
 
 const TASK = { title: "Release version 2", description: "Build, test and publish the packages." };
 
 interface Target {
-  /** For each connection its credential and the tasks that it reads. */
+  /** For each connection, its credential and the tasks that it reads. */
   readonly keys: readonly { readonly credential: string; readonly ids: readonly string[] }[];
   readonly list: (index: number) => string;
   /** The tasks that are changed, all of one key. */
@@ -42,7 +42,7 @@ async function each<T>(n: number, make: (i: number) => Promise<T>): Promise<T[]>
 function workOf({ keys, list, changed }: Target): Work {
   const body = JSON.stringify(TASK);
   const { credential, ids } = changed;
-  // No note is the one before it, whoever wrote that: a change to the same value is no change.
+  // No note equals the previous one, whoever wrote it: setting the same value is not a change.
   const patch = (id: string, connection: number, turn: number) => {
     const note = JSON.stringify({ status_note: `Step ${turn} of agent ${connection}` });
     return requestOf(`PATCH /v1/tasks/${id}`, { credential, body: note });
@@ -74,7 +74,7 @@ function workOf({ keys, list, changed }: Target): Work {
   };
 }
 
-/** Prepares the bare server: without credentials, and with keys by number. */
+/** Prepares the bare server: without credentials, and with numbered keys. */
 export async function createBareWork(port: number): Promise<Work> {
   const made = await each(CONNECTIONS * TASKS, () => post<{ id: string }>(port, "/v1/tasks", TASK));
   const ids = made.map(({ id }) => id);
@@ -88,7 +88,7 @@ export async function createBareWork(port: number): Promise<Work> {
   });
 }
 
-/** Prepares Relay, through one of its processes: a key for each connection, and one for changes. */
+/** Prepares Relay through one of its processes: a key for each connection, and one for changes. */
 export async function createWork(port: number): Promise<Work> {
   const accounts = await each(2, () => post<{ token: string }>(port, "/v1/accounts", {}));
   const createKey = async ({ token }: { token: string }, tasks: number) => {

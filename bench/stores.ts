@@ -1,6 +1,6 @@
 /**
- * `bun run bench:stores`: the embedded file and the libSQL server, each with one to three processes
- * of Relay beside a bare server on the same kind of store. A part of it:
+ * `bun run bench:stores`: the embedded file and the libSQL server, each with one to three processes of
+ * Relay compared with a bare server on the same kind of store. To run a part of it:
  * `bun run bench:stores --store server --processes 1,2 --only reads,creates`.
  */
 
@@ -47,7 +47,7 @@ if (
     `usage: --store ${STORES.join(",")} --processes 1,2,3 --only ${KINDS.join(",")} --rounds 5`,
   );
 }
-/** Seconds of one turn, and of the one before that is not counted. */
+/** Seconds of one turn, and of the warm-up turn that is not counted. */
 const TURN = 1;
 const WARM_UP = 0.5;
 

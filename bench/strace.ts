@@ -1,4 +1,4 @@
-/** Relay on a disk whose sync takes longer, by strace. */
+/** Slows down the disk of a Relay process with strace. */
 
 import { readFileSync } from "node:fs";
 
@@ -14,7 +14,7 @@ export function slowedBy(ms: number): string[] {
   return [STRACE!, "-f", "-qq", "--seccomp-bpf", ...what, "-o", "/dev/null"];
 }
 
-/** The process that strace started: it is what uses the processor, and what has to be ended. */
+/** The process that strace started: it uses the processor, and it has to be ended. */
 export function tracedBy(pid: number): number {
   const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ");
   if (!child) throw new Error("strace has no child");

@@ -1,14 +1,14 @@
-/** Questions that one agent waits on and the person answers: how long after the answer it wakes. */
+/** Questions that an agent waits for and the person answers: how long after the answer the agent wakes. */
 
 import { connect, type RawConnection } from "../test/support/raw.ts";
 import { post, times } from "./process.ts";
 
-/** Agents, each of an account of its own. */
+/** Agents, each with its own account. */
 const AGENTS = 4;
 /** Milliseconds until a wait that was sent has gone to sleep. */
 const ASLEEP = 10;
 
-/** Prepares the agents; `run` gives the milliseconds of each wake, negative if it came first. */
+/** Prepares the agents; `run` returns the milliseconds of each wake, negative if the wake came first. */
 export async function createWakes(port: number) {
   const url = `http://127.0.0.1:${port}`;
   const agents = await Promise.all(

@@ -1,7 +1,7 @@
 /**
- * `bun run kills:webhooks --rounds 50 --store embedded` (or `server`): two processes send webhooks, and
- * one after the other is killed with `SIGKILL` in the middle of it. Then every acknowledged change has
- * arrived, in order. Ends with 1 otherwise.
+ * `bun run kills:webhooks --rounds 50 --store embedded` (or `server`): two processes send webhooks while one
+ * of them is killed in turn with `SIGKILL` in mid-send. Then every acknowledged change must have arrived,
+ * in order; otherwise it exits with 1.
  */
 
 import { mkdtempSync } from "node:fs";
@@ -26,9 +26,9 @@ if (!(rounds >= 1) || !["embedded", "server"].includes(values.store)) {
   throw new Error("usage: --rounds 50 --store embedded|server");
 }
 
-/** Agents of a round: below the attempts that its channel has in a minute. */
+/** Agents of a round, fewer than the attempts that its channel has in a minute. */
 const AGENTS = 8;
-/** Milliseconds that an answer takes at most, and after the first one until the kill. */
+/** The longest response time in milliseconds, and milliseconds from the first response to the kill. */
 const ANSWER = 60;
 const DELAY = 100;
 
@@ -98,7 +98,7 @@ async function runRound(round: number): Promise<void> {
   pair[doomed] = await start();
 }
 
-/** Rounds that are not as they should be. */
+/** Rounds with a fault. */
 const faults = () =>
   made.flatMap((changes, round) => {
     const { missing, disorder } = checkDelivered(changes, got.get(`/${round}`) ?? []);
@@ -110,7 +110,7 @@ try {
     await runRound(round);
     if (round % 10 === 9) print(`${round + 1} kills`);
   }
-  // The leases of the last ones killed run out, and a minute takes 60 attempts.
+  // The leases of the last killed processes expire, and a minute takes 60 attempts.
   const end = performance.now() + 120_000;
   while (faults().length > 0 && performance.now() < end) await Bun.sleep(250);
   const left = faults();
