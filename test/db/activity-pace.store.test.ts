@@ -9,12 +9,12 @@ import { createRequestLogWriter } from "../../src/services/request-log.ts";
 import { createTestClock } from "../support/clock.ts";
 import { createTestStore } from "../support/store.ts";
 
-test("a busy server writes rarely, and keeps up with its entries", async () => {
+test("a busy server writes the request log rarely, and keeps up with its entries", async () => {
   const { url } = await createTestStore();
   const store = await openStore({ url, auth_token: undefined }, systemClock);
   const clock = createTestClock();
   const writes: number[] = [];
-  /** What comes while a write is under way. */
+  /** Entries that arrive while a write is under way. */
   let meanwhile = 0;
   const log = createRequestLogWriter({
     store: {
@@ -54,7 +54,7 @@ test("a busy server writes rarely, and keeps up with its entries", async () => {
   };
   record(500);
   expect([await after(0.09), await after(0.02), writes.length]).toEqual([0, 500, 1]);
-  // A time after many entries the next ones wait longer.
+  // After a write of many entries, the next ones wait longer.
   record(1_000);
   meanwhile = 10;
   expect([await after(0.1), writes.length]).toEqual([1_000, 2]);
@@ -62,7 +62,7 @@ test("a busy server writes rarely, and keeps up with its entries", async () => {
   expect([await after(0.9), await after(0.1)]).toEqual([0, 120]);
   meanwhile = 0;
   expect([await after(0.1), await after(0.1)]).toEqual([10, 0]);
-  // So many do not wait at all.
+  // This many entries do not wait at all.
   record(4_999);
   expect(await after(0.001)).toBe(0);
   record(1);

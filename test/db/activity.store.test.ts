@@ -1,4 +1,4 @@
-/** The request log in the store: how much of it, for how long, and what a crash costs. */
+/** The request log in the store: how much is kept, for how long, and what a crash loses. */
 
 import { expect, test } from "bun:test";
 import { logOfKey } from "../../db/request-log.ts";
@@ -28,7 +28,7 @@ async function open(url: string) {
   const store = await openStore({ url, auth_token: undefined }, systemClock);
   return {
     store,
-    /** Every stored entry with its key, of one key when it is named. */
+    /** Every stored entry with its key; of one key if it is named. */
     rows: async (key_id?: string) => {
       const where = key_id === undefined ? "" : ` where key_id = '${key_id}'`;
       const all = sql.raw(
@@ -45,7 +45,7 @@ async function open(url: string) {
   };
 }
 
-/** Moves time until the log is written: what came during a write waits for the next one. */
+/** Moves time until the log is written: entries that arrive during a write wait for the next one. */
 const untilWritten = <T>(clock: TestClock, check: () => Promise<T>) =>
   until(async () => {
     await clock.advance(0.1);
@@ -63,7 +63,7 @@ async function readAll(send: Send, key_id: string) {
   }
 }
 
-test("the newest 200 of each key are kept [§15.1.5] [§10.5 activity_per_key]", async () => {
+test("the newest 200 log entries of each key are kept [§15.1.5] [§10.5 activity_per_key]", async () => {
   const { url: database_url } = await createTestStore();
   const clock = createTestClock();
   const app = await startTestApp({ clock, database_url });
@@ -77,14 +77,14 @@ test("the newest 200 of each key are kept [§15.1.5] [§10.5 activity_per_key]",
   }
   const [first] = await untilWritten(clock, async () => {
     const items = await readAll(person.send, agent.key.id);
-    // The 50th request was another one: it is gone once all of them are in the log.
+    // The 50th request was a different one: it is gone once all requests are in the log.
     const complete = items.every(({ action }) => action === "GET /v1/tasks");
     return items.length === 200 && complete && items.reverse();
   });
-  // The 50 oldest are not among them, and the store drops them soon.
+  // The 50 oldest are no longer among them, and the store soon deletes them.
   expect(first.at).toBeGreaterThan(agent.key.created_at + 0.45);
   for (let i = 0; i < 20; i++) await agent.send("HEAD /v1/tasks");
-  /** Once the newest is of this action and few more than 200 are stored. */
+  /** Waits until the newest entry has this action and few more than 200 are stored. */
   const settled = (action: string) =>
     untilWritten(clock, async () => {
       const stored = await rows(agent.key.id);
@@ -96,18 +96,18 @@ test("the newest 200 of each key are kept [§15.1.5] [§10.5 activity_per_key]",
     ...Array(20).fill("HEAD /v1/tasks"),
     ...Array(180).fill("GET /v1/tasks"),
   ]);
-  // Within one write, far more than are kept.
+  // One write with far more entries than are kept.
   for (let i = 0; i < 9; i++) {
     await Promise.all(Array.from({ length: 50 }, () => agent.send("GET /v1/questions")));
   }
   const burst = await settled("GET /v1/questions");
   expect(burst.map(({ action }) => action)).toEqual(Array(200).fill("GET /v1/questions"));
-  // Another key's stay.
+  // The entries of another key stay.
   expect((await rows(other.key.id)).length).toBe(1);
   await store.close();
 });
 
-test("an entry goes after 7 days, and is not shown from then on [§15.1.5] [§10.5 activity_per_key]", async () => {
+test("a log entry is deleted after 7 days, and is hidden from then on [§15.1.5] [§10.5 activity_per_key]", async () => {
   const { url: database_url } = await createTestStore();
   const clock = createTestClock();
   const app = await startTestApp({ clock, database_url });
@@ -129,7 +129,7 @@ test("an entry goes after 7 days, and is not shown from then on [§15.1.5] [§10
   await clock.advance(0.2);
   const [left, ...none] = await readAll(person.send, agent.key.id);
   expect([left.action, none]).toEqual(["GET /v1/questions", []]);
-  // Hidden at once, and removed by the job.
+  // Hidden at once, and deleted by the job.
   await app.jobs.settled();
   await clock.skip(301);
   await app.jobs.settled();
@@ -138,7 +138,7 @@ test("an entry goes after 7 days, and is not shown from then on [§15.1.5] [§10
   await store.close();
 });
 
-test("the job removes a few at a time, key after key [§15.1.5]", async () => {
+test("the job deletes a few log entries at a time, key by key [§15.1.5]", async () => {
   const { url: database_url } = await createTestStore();
   const clock = createTestClock();
   const app = await startTestApp({ clock, database_url });
@@ -163,7 +163,7 @@ test("the job removes a few at a time, key after key [§15.1.5]", async () => {
   await store.close();
 });
 
-test("a page is of a live key of the account alone [§5.4.5] [§5.4.6(1)]", async () => {
+test("a list page of the log requires a live key of the account [§5.4.5] [§5.4.6(1)]", async () => {
   const { url: database_url } = await createTestStore();
   const clock = createTestClock();
   const app = await startTestApp({ clock, database_url });
@@ -172,7 +172,7 @@ test("a page is of a live key of the account alone [§5.4.5] [§5.4.6(1)]", asyn
   await agent.send("GET /v1/tasks");
   const { store, rows } = await open(database_url);
   await untilWritten(clock, async () => (await rows()).length === 1);
-  /** As after a look at the key, which may be deleted in the meantime. */
+  /** Reads as if after a lookup of the key, which may be deleted meanwhile. */
   const pageFor = ({ account }: typeof person) => {
     const of = { key_id: agent.key.id, account_id: account.id };
     return store.read(logOfKey({ ...of, since: 0, limit: 200 }));
@@ -185,7 +185,7 @@ test("a page is of a live key of the account alone [§5.4.5] [§5.4.6(1)]", asyn
   await store.close();
 });
 
-test("no entry holds content or a credential [§2.8] [§15.1.4]", async () => {
+test("no log entry contains content or a credential [§2.8] [§15.1.4]", async () => {
   const { url: database_url } = await createTestStore();
   const clock = createTestClock();
   const app = await startTestApp({ clock, database_url });
@@ -214,7 +214,7 @@ test("no entry holds content or a credential [§2.8] [§15.1.4]", async () => {
   await store.close();
 });
 
-test("two processes write one log, and a stop loses nothing of it [§15.1.1] [§15.1.3]", async () => {
+test("two processes write one request log, and stopping them loses nothing [§15.1.1] [§15.1.3]", async () => {
   const { url: DATABASE_URL } = await createTestStore();
   const two = await Promise.all([1, 2].map(() => startProcess({ DATABASE_URL })));
   const [one] = two;
@@ -223,17 +223,17 @@ test("two processes write one log, and a stop loses nothing of it [§15.1.1] [§
   const count = async () => (await readAll(client(two[1]!.url, person.token), agent.key.id)).length;
   for (let i = 0; i < 30; i++) await Promise.all(sends.map((send) => send("GET /v1/tasks")));
   await until(async () => (await count()) === 60);
-  // The last ones are still in memory when the process is told to stop.
+  // The last entries are still in memory when the process is told to stop.
   await Promise.all(Array.from({ length: 20 }, () => sends[0]!("GET /v1/tasks")));
   one!.kill("SIGTERM");
   expect(await one!.exited).toBe(0);
   expect(await count()).toBe(80);
-  // Both wrote and trimmed; the readers see the newest 200.
+  // Both processes wrote and trimmed, and readers see the newest 200.
   await Promise.all(Array.from({ length: 150 }, () => sends[1]!("GET /v1/questions")));
   await until(async () => (await count()) === 200);
 });
 
-test("a killed process loses at most what it had yet to write [§15.1.3]", async () => {
+test("a killed process loses at most the log entries that it had yet to write [§15.1.3]", async () => {
   const { url: DATABASE_URL } = await createTestStore();
   const { store, rows } = await open(DATABASE_URL);
   const first = await startProcess({ DATABASE_URL });
@@ -254,7 +254,7 @@ test("a killed process loses at most what it had yet to write [§15.1.3]", async
   await store.close();
 });
 
-test("what a store that is away did not take is written once it is back [§15.1.3]", async () => {
+test("log entries that an unavailable store did not accept are written once it is back [§15.1.3]", async () => {
   const { url: database_url, sqld } = await createTestStore();
   const app = await startTestApp({ database_url });
   const { person, agent } = await createPair(app.url);
@@ -267,7 +267,7 @@ test("what a store that is away did not take is written once it is back [§15.1.
     await until(() => failed() > 0);
     await sqld!.restart();
   } else {
-    // Reads go on meanwhile, and are logged.
+    // Reads continue meanwhile, and are logged.
     const lock = await holdWriteLock(database_url);
     for (let i = 0; i < 5; i++) await agent.send("GET /v1/questions");
     await until(() => failed() > 0);
@@ -283,9 +283,9 @@ test("what a store that is away did not take is written once it is back [§15.1.
   ]);
 }, 120_000);
 
-test("a store that stays away cannot fill the memory, and a write of unknown outcome is not doubled", async () => {
+test("while the store stays away, entries cannot fill the memory, and none is written twice", async () => {
   const { url } = await createTestStore();
-  // It has a key for the entries.
+  // This store has a key for the entries.
   const app = await startTestApp({ database_url: url });
   const { person, agent } = await createPair(app.url);
   const { store, rows } = await open(url);
@@ -326,7 +326,7 @@ test("a store that stays away cannot fill the memory, and a write of unknown out
       log: createLog("warn", (line) => lines.push(line)),
     });
   const log = create();
-  // Of many keys, so that none stands for another.
+  // Entries of many keys, so that none replaces another.
   for (let i = 0; i < 10_600; i++) {
     const own = (i >= 600 && i < 650) || i >= 10_550;
     log.record(request(i, own ? undefined : `key_${i}`));
@@ -359,9 +359,9 @@ test("a store that stays away cannot fill the memory, and a write of unknown out
     client: { name: "tester", version: "1" },
     host: null,
   });
-  // Of keys that are not there nothing was stored.
+  // Entries of unknown keys were not stored.
   expect((await rows()).length).toBe(100);
-  // What no write can take does not hold up the rest.
+  // Entries that no write accepts do not hold up the rest.
   mode = "wrong";
   const another = create();
   another.record(request(20_000));

@@ -1,4 +1,4 @@
-/** The store goes away in mid-flight and comes back, and the service follows by itself. */
+/** The store becomes unavailable under load and returns, and the service recovers by itself. */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -31,7 +31,7 @@ function expectUnavailable({ status, headers, body }: Answer): void {
   expect(headers.get("content-type")).toBe("application/problem+json");
   expect(headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
   expect(body).toMatchObject({ status: 503, code: "store_unavailable" });
-  // What failed inside is for the log alone.
+  // The internal error is only for the log.
   expect(JSON.stringify(body)).not.toMatch(/sqlite|libsql|econn|127\.0\.0\.1|timed/i);
 }
 
@@ -41,10 +41,10 @@ async function expectStreamRefused(url: string, token: string): Promise<void> {
   expectUnavailable({ status: response.status, headers: response.headers, body });
 }
 
-/** Waits until a request gets through again. */
+/** Waits until a request succeeds again. */
 const isBack = (send: Send) => until(async () => (await send("GET /v1/account")).status === 200);
 
-/** Streams and waits on two processes of one store, each hearing of the other's changes. */
+/** Streams and waits on two processes of one store, each of which sees the other's changes. */
 async function expectWorks(urls: readonly [string, string], person: Person): Promise<void> {
   const agent = await createAgent(urls[0], person);
   const streams = await Promise.all(urls.map((url) => openStream(url, person.token)));
@@ -60,7 +60,7 @@ async function expectWorks(urls: readonly [string, string], person: Person): Pro
   }
   const half = ["task.created", "question.created", "question.updated"];
   for (const stream of streams) {
-    // A change that the store took in before it went may still come out: it is of another key.
+    // A change that the store accepted before it stopped may still appear: it belongs to another key.
     const own = () =>
       stream.events.filter(({ data }) => (data.task ?? data.question)?.key_id === agent.key.id);
     await until(() => own().length === 6);
@@ -69,7 +69,7 @@ async function expectWorks(urls: readonly [string, string], person: Person): Pro
   }
 }
 
-/** What a client sees while the server is gone, and that nothing but the server has to come back. */
+/** What a client sees while the server is gone, and that only the server has to come back. */
 async function expectOutage(
   take: (sqld: Sqld) => Promise<void> | void,
   giveBack: (sqld: Sqld) => Promise<void> | void,
@@ -140,7 +140,7 @@ server(
 );
 
 server(
-  "a frozen store is given up after a while, and works again once it is thawed [§11.4.2] [§7.4.3] [§11.4.1]",
+  "requests to a frozen store are given up after a while, and succeed again once it is thawed [§11.4.2] [§7.4.3] [§11.4.1]",
   () =>
     expectOutage(
       (sqld) => sqld.freeze(),
@@ -153,7 +153,7 @@ server(
   "a wait that begins before the events flow again does not sleep through its answer [§11.4.2]",
   async () => {
     const { url: database_url, sqld } = await createTestStore();
-    // Its feed looks at the store when the test moves the clock, and not by itself.
+    // Its feed checks the store when the test moves the clock, and not by itself.
     const clock = createTestClock();
     const app = await startTestApp({ clock, database_url, env });
     const { person, agent } = await createPair(app.url);
@@ -173,7 +173,7 @@ server(
     await until(() => result !== undefined || app.waits.count() === 1);
     const answered = await person.send(`POST /v1/questions/${id}/answer`, { answer: "Yes" });
     expect(answered.status).toBe(200);
-    // A stream that opens has the feed catch up.
+    // A new stream makes the feed catch up.
     const stream = await openStream(app.url, person.token);
     expect(stream.response.status).toBe(200);
     await until(() => result !== undefined);
@@ -186,7 +186,7 @@ server(
 );
 
 embedded(
-  "while another process holds the lock, writes are refused after a while and reads go on [§11.4.1]",
+  "while another process holds the lock, writes are refused after a while and reads continue [§11.4.1]",
   async () => {
     const { url: database_url } = await createTestStore();
     const app = await startProcess({ ...env, DATABASE_URL: database_url });
@@ -223,7 +223,7 @@ embedded(
     expect(answered.status).toBe(200);
     expect((await waiting).body).toEqual(answered.body);
     const made = await createTask(agent.send);
-    // What was refused did not happen, and the stream lasted through it all.
+    // The refused writes did not happen, and the stream stayed open throughout.
     const names = ["question.updated", "inbox.updated", "task.created"];
     expect(await stream.names(3)).toEqual(names);
     expect((await person.send("GET /v1/tasks")).body.tasks).toEqual([made, task]);
@@ -234,7 +234,7 @@ embedded(
 );
 
 embedded(
-  "a write waits for a lock that is soon free",
+  "a write waits for a lock that is soon released",
   async () => {
     const { url: database_url } = await createTestStore();
     const app = await startProcess({ ...env, DATABASE_URL: database_url });

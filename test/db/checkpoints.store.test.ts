@@ -1,4 +1,4 @@
-/** Checkpoints of a file: beside its writes, and often enough that the log does not grow without end. */
+/** Checkpoints of a file: they run beside its writes, and often enough that the log stays bounded. */
 
 import { expect, test } from "bun:test";
 import { statSync } from "node:fs";
@@ -17,7 +17,7 @@ const LOG_PAGE = 4_096 + 24;
 const createRows = statement(sql`create table rows_of_a_page (text text)`);
 const addRow = statement(sql`insert into rows_of_a_page values (hex(randomblob(1500)))`);
 
-/** A new store with a table of rows that take a page each. */
+/** A new store with a table whose rows take a page each. */
 async function createStore() {
   const { url } = await createEmptyStore();
   const store = await openStore({ url, auth_token: undefined }, systemClock);
@@ -37,12 +37,12 @@ embedded("changes reach the file before a commit has to copy them", async () => 
   const before = filePages();
   for (let i = 0; i < 100; i++) await add(10);
   await until(() => filePages() > before + 250);
-  // A commit would do so from 4,000 pages on.
+  // SQLite would copy them in a commit from 4,000 pages on.
   expect(logPages()).toBeLessThan(2_000);
   await store.close();
 });
 
-embedded("the log is begun anew while writes never pause", async () => {
+embedded("the log restarts even while writes never pause", async () => {
   const { store, add, logPages } = await createStore();
   let written = 0;
   const writer = async () => {
@@ -51,7 +51,7 @@ embedded("the log is begun anew while writes never pause", async () => {
       await add(50);
     }
   };
-  // Several, so that a commit is always under way.
+  // Several writers, so that a commit is always under way.
   await Promise.all(Array.from({ length: 4 }, writer));
   expect(logPages()).toBeLessThan(6_000);
   await store.close();

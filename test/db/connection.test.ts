@@ -1,4 +1,4 @@
-/** What the embedded store relies on in the binding: a COMMIT that leaves the event loop. */
+/** What the embedded store needs from the binding: a COMMIT that leaves the event loop free. */
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
@@ -40,18 +40,18 @@ test("a COMMIT in the binding's thread leaves the event loop free, and is seen o
     await new Promise<void>((next) => setImmediate(next));
   }
   await committed;
-  // On the loop there would be one turn: 32 MiB are written and synced before the next.
+  // On the event loop there would be one turn: 32 MiB are written and synced before the next.
   expect(turns).toBeGreaterThan(2);
   expect(count()).toBe(ROWS);
   expect([...seen].filter((value) => value !== 0 && value !== ROWS)).toEqual([]);
   expect(seen.has(0)).toBe(true);
 
-  // A fault of it is an error with its code, and the connection stays good.
+  // A failed COMMIT is an error with its code, and the connection stays usable.
   const error = await writer.execAsync("commit").catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ name: "SqliteError", code: "SQLITE_ERROR" });
   expect(writer.inTransaction()).toBe(false);
 
-  // A read by one row leaves no transaction open that would go on showing the state of before.
+  // Reading one row leaves no open transaction that would go on showing the earlier state.
   writer.exec("begin immediate");
   insert("last");
   await writer.execAsync("commit");

@@ -1,4 +1,4 @@
-/** Credentials, and the columns in which version 0.1.0 keeps their digests (docs/interface.md 17.4). */
+/** Credentials, and the columns in which version 0.1.0 keeps their digests (§17.4). */
 
 import { afterAll, expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
@@ -18,7 +18,7 @@ import { createEmptyStore } from "../support/store.ts";
 import { openStream } from "../support/stream.ts";
 
 const migrationsFolder = fileURLToPath(new URL("../../db/migrations", import.meta.url));
-/** Migrations that version 0.1.0 has. */
+/** Migrations of version 0.1.0. */
 const OF_0_1_0 = 16;
 
 const rows = (store: Store, text: string) =>
@@ -65,7 +65,7 @@ const old = {
 const statusOf = async (url: string, credential: string) =>
   (await client(url, credential)("GET /v1/tasks")).status;
 
-test("tokens and secrets of a store of version 0.1.0 go on working [§17.4]", async () => {
+test("tokens and secrets in a store of version 0.1.0 remain valid [§17.4]", async () => {
   const { url, store } = await createOldStore();
   await change(
     store,
@@ -104,7 +104,7 @@ test("tokens and secrets of a store of version 0.1.0 go on working [§17.4]", as
     [...key("used", "one", 3_000)],
     [...key("new", "two", 5_000)],
   ]);
-  // As every id that the code makes: the milliseconds, version 7, and the variant.
+  // The form of every id that the code makes: the milliseconds, version 7 and the variant.
   const ids = (await rows(store, "select id, created_at from credentials order by created_at")) as [
     string,
     number,
@@ -115,7 +115,7 @@ test("tokens and secrets of a store of version 0.1.0 go on working [§17.4]", as
   }
 });
 
-test("what version 0.1.0 writes beside this one works here at once [§17.4]", async () => {
+test("credentials that version 0.1.0 writes to the same store work here at once [§17.4]", async () => {
   const { url } = await createEmptyStore();
   const app = await startTestApp({ database_url: url });
   const store = await open(url);
@@ -128,9 +128,9 @@ test("what version 0.1.0 writes beside this one works here at once [§17.4]", as
   ];
   await change(store, old.replaceToken("a", "b"));
   expect(await statuses(token("a"), token("b"), secret("k"))).toEqual([401, 200, 200]);
-  // The same sign-in, with another token.
+  // The same sign-in with another token.
   expect(await rows(store, "select id from credentials where key_id is null")).toEqual([[id!]]);
-  // What it notes of a key's use is what the next request here compares with.
+  // The next request here compares with the use of a key that version 0.1.0 recorded.
   await change(
     store,
     'update keys set last_host = \'old\', last_client = \'{"name":"c","version":"1"}\'',
@@ -144,7 +144,7 @@ test("what version 0.1.0 writes beside this one works here at once [§17.4]", as
   expect(await rows(store, "select kind from credentials")).toEqual([]);
 });
 
-test("version 0.1.0 finds what this version writes [§17.4]", async () => {
+test("version 0.1.0 finds the credentials that this version writes [§17.4]", async () => {
   const { url } = await createEmptyStore();
   const app = await startTestApp({ database_url: url });
   const store = await open(url);
@@ -154,18 +154,18 @@ test("version 0.1.0 finds what this version writes [§17.4]", async () => {
   expect(await kept()).toEqual([[digest(person.token)], [digest(agent.secret)]]);
   const { body } = await person.send("POST /v1/account/token", {});
   expect(await kept()).toEqual([[digest(body.token)], [digest(agent.secret)]]);
-  // A credential that ends is refused by both.
+  // Both versions refuse a credential that ended.
   await change(store, "delete from credentials");
   for (const bearer of [body.token, agent.secret])
     expect(await statusOf(app.url, bearer)).toBe(401);
   for (const [left] of await kept()) expect(left).toMatch(/^ended [0-9A-F]{32}$/);
 });
 
-/** One more credential of an account or a key, as later versions make them. */
+/** Adds a credential to an account or a key, as later versions do. */
 const another = (bearer: string, kind: string, account_id: string, key_id: string | null) =>
   `insert into credentials (digest, id, kind, account_id, key_id, made_by, created_at) values ('${digest(bearer)}', '${bearer}', '${kind}', '${account_id}', ${key_id === null ? "null" : `'${key_id}'`}, 'account', 1)`;
 
-test("an account has several sign-ins: each replaces its own token and leaves the others [§5.2.4]", async () => {
+test("each sign-in of an account replaces its own token and leaves the others [§5.2.4]", async () => {
   const { url } = await createEmptyStore();
   const app = await startTestApp({ database_url: url });
   const store = await open(url);
@@ -181,10 +181,10 @@ test("an account has several sign-ins: each replaces its own token and leaves th
   expect((await third("GET /v1/account")).status).toBe(200);
   expect((await first.send("GET /v1/account")).status).toBe(200);
   expect(await rows(store, "select token_digest from accounts")).toEqual([[digest(first.token)]]);
-  // The token of one is no new token for the other.
+  // The token of one sign-in cannot become the new token of the other.
   const taken = await first.send("POST /v1/account/token", { token: token("third") });
   expect([taken.status, taken.body.fields]).toEqual([422, { token: "must be new" }]);
-  // The stream of the other sign-in went on all the while.
+  // The stream of the other sign-in stayed open all the while.
   await createAgent(app.url, first);
   expect(await stream.names(1)).toEqual(["key.created"]);
   stream.close();
@@ -212,7 +212,7 @@ test("version 0.1.0 knows the oldest sign-in left, or the one added when none wa
   await change(store, another(token("third"), "account_token", id, null).replace(", 1)", ", 2)"));
   await end(person.token);
   expect(await known()).toBe(digest(token("second")));
-  // What it knows, it can replace.
+  // Version 0.1.0 can replace the token that it knows.
   await change(store, old.replaceToken("second", "renewed"));
   expect(await statusOf(app.url, token("second"))).toBe(401);
   expect(await statusOf(app.url, token("renewed"))).toBe(200);
@@ -222,14 +222,14 @@ test("version 0.1.0 knows the oldest sign-in left, or the one added when none wa
   expect(await known()).toMatch(/^ended [0-9A-F]{32}$/);
   await change(store, another(token("fourth"), "account_token", id, null));
   expect(await known()).toBe(digest(token("fourth")));
-  // Its own deletion of the account ends every sign-in, and the digest stays.
+  // When version 0.1.0 deletes the account, every sign-in ends and the digest stays.
   await change(store, another(token("fifth"), "account_token", id, null));
   await change(store, "update accounts set deleted_at = 1");
   expect(await statusOf(app.url, token("fifth"))).toBe(401);
   expect(await known()).toBe(digest(token("fourth")));
 });
 
-test("pairing codes end with what version 0.1.0 does to the token and the account [§17.4]", async () => {
+test("pairing codes end when version 0.1.0 replaces the token or deletes the account [§17.4]", async () => {
   const { url } = await createEmptyStore();
   const app = await startTestApp({ database_url: url });
   const store = await open(url);
@@ -254,7 +254,7 @@ test("pairing codes end with what version 0.1.0 does to the token and the accoun
   expect(left).toEqual([[kept!.account.id]]);
 });
 
-test("a key has several credentials, which end with it, or when they expire [§4.1.5]", async () => {
+test("a key has several credentials, which end with it or when they expire [§4.1.5]", async () => {
   const { url } = await createEmptyStore();
   const clock = createTestClock();
   const app = await startTestApp({ database_url: url, clock });
@@ -270,9 +270,9 @@ test("a key has several credentials, which end with it, or when they expire [§4
     Promise.all(
       [agent.secret, secret("second"), secret("other")].map((one) => statusOf(app.url, one)),
     );
-  // What another version uses for something else is no bearer token here.
+  // A credential that another version uses for something else is not a bearer token here.
   expect(await statuses()).toEqual([200, 200, 401]);
-  // The secret that version 0.1.0 knows follows its own credential alone.
+  // The secret that version 0.1.0 knows follows only its own credential.
   const known = async () =>
     (await rows(store, `select secret_digest from keys where id = '${id}'`))[0]![0];
   const first = await known();

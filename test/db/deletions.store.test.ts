@@ -1,4 +1,4 @@
-/** The rows of deleted keys and accounts go in small steps, from any point on (§5.4.6). */
+/** The rows of deleted keys and accounts are deleted in small steps, which continue after any interruption (§5.4.6). */
 
 import { expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
@@ -21,7 +21,7 @@ import { until } from "../support/until.ts";
 
 const STEP = fileURLToPath(new URL("../support/delete-step.ts", import.meta.url));
 
-/** What goes last, some seconds after all else. */
+/** Tables whose rows are deleted last, some seconds after all others. */
 const LAST = ["events"];
 
 async function open(url: string) {
@@ -36,7 +36,7 @@ async function open(url: string) {
     const owners = ["key_id", "account_id", "question_id"];
     if (columns.some((name) => owners.includes(name as string))) owned.push(table);
   }
-  /** Rows of each table that a key or an account owns, and of accounts. */
+  /** The number of rows in each table that a key or an account owns, and of accounts. */
   const counts = async (): Promise<Record<string, number>> => {
     const entries: [string, number][] = [];
     for (const table of [...owned, "accounts"]) {
@@ -49,7 +49,7 @@ async function open(url: string) {
   return { store, counts, total };
 }
 
-/** Does what waits for some seconds to pass as well. */
+/** Also does the work that waits for some seconds to pass. */
 async function finish(store: Store, clock: TestClock) {
   const step = createSweeper(store, clock);
   while (await step(200));
@@ -73,11 +73,11 @@ const KEPT = {
   question_deliveries: 5,
   items: 2,
   idempotency: 3,
-  // The token, a secret, and what a client of OAuth has.
+  // The token, a secret, and the credentials of an OAuth client.
   credentials: 4,
   grants: 1,
   pairings: 1,
-  // The entries of its fifteen requests.
+  // The log entries of its fifteen requests.
   activity_blocks: 1,
   accounts: 1,
 };
@@ -105,8 +105,8 @@ async function fill(url: string) {
 }
 
 /**
- * Live activities and pushes go with the deletion itself: what stands for leftovers is put in
- * afterwards. A push with a copy of a token, and its live activity, wait until it is sent.
+ * Live activities and pushes are deleted with their key or account itself, so leftovers are inserted
+ * afterwards. A push with a copy of a token waits with its live activity until it is sent.
  */
 async function leaveActivities({ store }: Awaited<ReturnType<typeof open>>) {
   const leftovers = [
@@ -127,9 +127,9 @@ async function leaveActivities({ store }: Awaited<ReturnType<typeof open>>) {
   await store.write(leftovers.map((text) => statement(sql.raw(`insert into ${text}`))({})));
 }
 
-test("a deletion is finished from wherever it was cut off, and touches nothing else [§5.4.6(2)]", async () => {
+test("an interrupted deletion continues from any step, and touches nothing else [§5.4.6(2)]", async () => {
   const { url } = await createTestStore();
-  // Its jobs wait for the test's clock, which stands still.
+  // The jobs wait for the test's clock, which stands still.
   const clock = createTestClock();
   const app = await startTestApp({ clock, database_url: url });
   const kept = await fill(app.url);
@@ -160,7 +160,7 @@ test("a deletion is finished from wherever it was cut off, and touches nothing e
 
   let steps = 0;
   for (let more = true; more; steps++) {
-    // Each step by a process of its own, that knows nothing of the ones before.
+    // Each step runs in a new process, which knows nothing of the earlier ones.
     const { store, total } = await open(url);
     const before = await total();
     more = await createSweeper(store, systemClock)(6);
@@ -181,7 +181,7 @@ test("a deletion is finished from wherever it was cut off, and touches nothing e
     channels: 1,
     webhook_messages: 1,
     open_pages: 2,
-    // Its own row says that something is left of it.
+    // The row of the account itself says that something is left of it.
     accounts: 2,
   };
   expect(await counts()).toEqual(left);
@@ -194,14 +194,14 @@ test("a deletion is finished from wherever it was cut off, and touches nothing e
   expect((await kept.agent.send("GET /v1/tasks")).body.tasks.length).toBe(9);
   const [key] = (await kept.person.send("GET /v1/keys")).body.keys;
   expect(key.counts.todo).toBe(9);
-  // Nothing of what went was told to anyone.
+  // No event told anyone about the deleted rows.
   await createTask(kept.agent.send);
   expect(await stream.names(1)).toEqual(["task.created"]);
   stream.close();
 });
 
 test(
-  "a deletion that is killed at each of its steps is finished all the same [§5.4.6(2)]",
+  "a deletion that is killed at each of its steps is completed all the same [§5.4.6(2)]",
   seeded("killed steps", async (random) => {
     const { url } = await createTestStore();
     const app = await startTestApp({ clock: createTestClock(), database_url: url });
@@ -229,7 +229,7 @@ test(
   120_000,
 );
 
-/** Rows of an account and its keys in every table that has any, by name. */
+/** The number of rows of an account and its keys in every table that has any, by table. */
 async function rowsOf(store: Store, account_id: string, key_ids: readonly string[]) {
   const rows = (text: string) => store.read(statement(sql.raw(text), { gives: "rows" })({}));
   const columns = await rows(
@@ -244,7 +244,7 @@ async function rowsOf(store: Store, account_id: string, key_ids: readonly string
   return { found, columns: columns.length };
 }
 
-test("the jobs of two processes leave no row of an account, and no stream ends before its time [§5.4.6(2)]", async () => {
+test("the jobs of two processes delete all rows of an account, and end no stream early [§5.4.6(2)]", async () => {
   const { url } = await createTestStore();
   const clocks = [createTestClock(), createTestClock()];
   const apps = await Promise.all(clocks.map((clock) => startTestApp({ clock, database_url: url })));
@@ -261,7 +261,7 @@ test("the jobs of two processes leave no row of an account, and no stream ends b
   expect(Object.keys(before.found)).toContain("events.account_id");
 
   await gone.person.send("DELETE /v1/account");
-  // Events of others stand before and after those that go.
+  // Events of others come before and after the deleted ones.
   await createTask(kept.agent.send);
   const pass = async (seconds: number) => {
     for (let i = 0; i < seconds; i++) {
@@ -275,7 +275,7 @@ test("the jobs of two processes leave no row of an account, and no stream ends b
     expect(stream.events.at(-1)!.event).toBe("account.deleted");
   }
   await pass(2);
-  // A process that is slow has these seconds to deliver them.
+  // A slow process has these seconds to deliver them.
   expect(Object.keys((await left()).found).sort()).toEqual(["accounts.id", "events.account_id"]);
   await pass(EVENTS_KEPT + 1);
   expect((await left()).found).toEqual({});
@@ -310,7 +310,7 @@ test("rows that late requests add to a deleted account are deleted too", async (
   while (await step(200));
   expect((await rowsOf(store, id, [agent.key.id])).found).toEqual({});
 
-  // After that not even one that has waited as long can leave anything.
+  // After that, not even a request that has waited as long can leave anything.
   const record = { delivery_id: "y", account_id: id, recipient_id: "dev_x", key_id: null };
   const rest = {
     kind: "task",

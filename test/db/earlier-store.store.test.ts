@@ -1,5 +1,5 @@
 /**
- * A store of version 0.1.0, as a dump, reads and pushes the same [§17.4]. `earlier/` has the dump, and
+ * A dump of a store of version 0.1.0 reads and pushes the same here [§17.4]. `earlier/` has the dump, and
  * what 0.1.0 itself answered and sent from it, with the clock at `at`.
  */
 
@@ -29,7 +29,7 @@ test("a store of 0.1.0 with data of every kind reads and pushes as 0.1.0 did", a
     const [who, , path] = request.split(" ") as [keyof typeof tokens, string, `/${string}`];
     const answer = await client(app.url, tokens[who])(`GET ${path}`);
     expect([request, answer.status]).toEqual([request, 200]);
-    // Fields may have been added.
+    // Later versions may have added fields.
     expect(answer.body).toMatchObject(body);
   }
   for (let i = 0; i < 140; i++) {

@@ -1,4 +1,4 @@
-/** Faults of an embedded store: what clients, the log, /health and /metrics are told (Holding a crowd). */
+/** Faults of an embedded store: what clients, the log, /health and /metrics report. */
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
@@ -47,11 +47,11 @@ const faultCount = async (url: string, kind: string): Promise<number> => {
   return Number(found?.[1]);
 };
 
-/** How a start on this store ended: its exit code and what it said. */
+/** How a start on this store ended: its exit code and output. */
 const startOf = (database_url: string, wrap?: readonly string[]) =>
   failToStart({ DATABASE_URL: database_url }, wrap);
 
-/** Runs a command on a file system of its own with so many bytes, mounted at `folder`. */
+/** Runs a command on a file system of its own with this many bytes, mounted at `folder`. */
 const onSmallDisk = (folder: string, bytes: number): readonly string[] => [
   "unshare",
   ...(process.getuid?.() === 0 ? ["--mount"] : ["--mount", "--map-root-user"]),
@@ -61,7 +61,7 @@ const onSmallDisk = (folder: string, bytes: number): readonly string[] => [
   folder,
 ];
 
-test("a kind of fault is logged at once, then once a minute with its count", async () => {
+test("each kind of fault is logged at once, then once a minute with its count", async () => {
   const clock = createTestClock();
   const lines: string[] = [];
   const faults = createFaultLog({ clock, log: createLog("info", (line) => lines.push(line)) });
@@ -81,7 +81,7 @@ test("a kind of fault is logged at once, then once a minute with its count", asy
   expect(told()).toHaveLength(3);
   await clock.advance(1);
   expect(told().slice(3)).toEqual([["disk full", 1]]);
-  // After a quiet minute the next one is told at once again.
+  // After a quiet minute the next fault is logged at once again.
   await clock.advance(60);
   faults.report(unavailable(full));
   expect(told().slice(4)).toEqual([["disk full", 1]]);
@@ -89,8 +89,8 @@ test("a kind of fault is logged at once, then once a minute with its count", asy
   expect(lines.join("")).not.toContain("secret");
 });
 
-test("a code that the binding of SQLite knows by its number only has the kind of its family", () => {
-  // A damaged index, and a folder in which no log can be made (https://sqlite.org/rescode.html).
+test("an error of SQLite's binding that has only a number gets the kind of its family", () => {
+  // A damaged index, and a folder in which no log can be created (https://sqlite.org/rescode.html).
   for (const [code, kind] of [
     [779, "corrupt"],
     [1544, "read-only"],
@@ -107,7 +107,7 @@ test("a code that the binding of SQLite knows by its number only has the kind of
 });
 
 embedded(
-  "a full disk refuses writes, not reads, shows in log, health and metrics, and mends by itself",
+  "a full disk refuses writes but not reads, is reported, and recovers by itself",
   async () => {
     const folder = tempFolder();
     const app = await startProcess(
@@ -119,7 +119,7 @@ embedded(
     const health = () => client(app.url)("GET /health");
     expect((await health()).status).toBe(200);
 
-    // The file system is the process's own, and can be reached through it alone.
+    // Only the process itself sees the file system, so it is reached through the process.
     const filler = `/proc/${app.pid}/root${folder}/filler`;
     const fill = openSync(filler, "w");
     try {
@@ -139,7 +139,7 @@ embedded(
     const before = (await agent.send("GET /v1/tasks")).body.tasks;
 
     rmSync(filler);
-    // No client writes meanwhile: the service finds out by itself.
+    // No client writes meanwhile: the service notices by itself.
     await until(async () => (await health()).status === 200);
     expect((await agent.send("POST /v1/tasks", { title: "Again" })).status).toBe(201);
     expect((await agent.send("GET /v1/tasks")).body.tasks.slice(1)).toEqual(before);
@@ -148,7 +148,7 @@ embedded(
 );
 
 embedded(
-  "a start on a full disk, a foreign file or a folder that cannot be made stops",
+  "a start on a full disk, a foreign file or a folder that cannot be created stops",
   async () => {
     const disk = tempFolder();
     const full = await startOf(`file:${disk}/relay.db`, onSmallDisk(disk, 64 * 1024));
@@ -181,7 +181,7 @@ embedded(
 );
 
 embedded(
-  "a start on a store that is read-only stops with one line",
+  "a start on a read-only store stops with one line",
   async () => {
     const folder = tempFolder();
     const path = join(folder, "relay.db");
@@ -203,7 +203,7 @@ embedded(
   120_000,
 );
 
-/** Each way to take the file away from under the server. */
+/** Each way to take the file away from a running server. */
 const TAKEN: readonly (readonly [string, (path: string) => void])[] = [
   ["the file is deleted", (path) => rmSync(path)],
   ["the log beside the file is deleted", (path) => rmSync(`${path}-wal`)],
@@ -216,7 +216,7 @@ const TAKEN: readonly (readonly [string, (path: string) => void])[] = [
   ],
   ["the folder is moved away", (path) => renameSync(join(path, ".."), join(path, "../../moved"))],
   [
-    "a file takes the place of the folder",
+    "the folder is replaced by a file",
     (path) => {
       renameSync(join(path, ".."), join(path, "../../moved"));
       writeFileSync(join(path, ".."), "");
@@ -233,7 +233,7 @@ embedded.each(TAKEN)(
     const app = await startProcess({ DATABASE_URL: `file:${path}` });
     const { agent } = await createPair(app.url);
     take(path);
-    // The look once a second may have come first: then it listens no more.
+    // The check once a second may have come first: then the server no longer listens.
     const answer = await agent.send("POST /v1/tasks", { title: "Into nothing" }).catch(() => null);
     if (answer) expect(answer.status).toBe(503);
     expect(await app.exited).toBe(1);
@@ -245,7 +245,7 @@ embedded.each(TAKEN)(
 );
 
 embedded(
-  "a corrupt file is told as such, and gives no 500",
+  "a corrupt file is reported as such, and requests get no 500",
   async () => {
     const path = join(tempFolder(), "relay.db");
     const database_url = `file:${path}`;
@@ -254,7 +254,7 @@ embedded(
     for (let i = 0; i < 40; i++) await createTask(agent.send, { title: "x".repeat(200) });
     first.kill("SIGTERM");
     await first.exited;
-    // From the log into the file.
+    // Moves the log into the file.
     const database = new Database(path);
     database.run("pragma wal_checkpoint(truncate)");
     database.close();
@@ -280,7 +280,7 @@ embedded(
   120_000,
 );
 
-embedded("the store and its folder are made for the owner alone", async () => {
+embedded("only the owner can read the store and its folder", async () => {
   const folder = join(tempFolder(), "made", "here");
   const path = join(folder, "relay.db");
   const app = await startProcess({ DATABASE_URL: `file:${path}` });

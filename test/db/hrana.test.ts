@@ -18,7 +18,7 @@ test.each([
 });
 
 test.each(["http://db.example?tls=1", "wss://db.example?tls=0", "libsql://db.example?tls=0"])(
-  "%s contradicts itself",
+  "the address %s contradicts itself and is refused",
   (url) => {
     expect(() => endpointOf(url, undefined)).toThrow(TypeError);
   },

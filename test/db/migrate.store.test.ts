@@ -1,4 +1,4 @@
-/** Migrations: applied once each, whole, also by processes that start at once (db/store/migrate.ts). */
+/** Migrations: each is applied once and completely, also by processes that start at once (db/migrate.ts). */
 
 import { expect, test } from "bun:test";
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
@@ -36,7 +36,7 @@ async function readAll(url: string, text: string): Promise<Cell[][]> {
   }
 }
 
-/** Everything that a migration could have changed about the tables. */
+/** Everything about the tables that a migration could have changed. */
 const schemaOf = (url: string) =>
   readAll(url, "select type, name, tbl_name, sql from sqlite_schema order by type, name");
 
@@ -66,7 +66,7 @@ function copyCode() {
   };
 }
 
-/** Opens the store of each line of standard input, and says how that went. */
+/** Opens the store of each line of standard input, and reports the outcome. */
 const OPENER = `
 import { openStore } from "./db/store/open.ts";
 import { systemClock } from "./src/clock.ts";
@@ -111,7 +111,7 @@ async function startOpener(folder: string) {
   };
 }
 
-test("four processes that start at once on one new store all come up and serve it", async () => {
+test("four processes that start at once on a new store all start and serve it", async () => {
   const { url } = await createEmptyStore();
   const processes = await Promise.all(
     Array.from({ length: PROCESSES }, () => startProcess({ DATABASE_URL: url })),
@@ -124,7 +124,7 @@ test("four processes that start at once on one new store all come up and serve i
     const answer = await client(other.url, person.token)(`GET /v1/tasks/${task.id}`);
     expect(answer).toMatchObject({ status: 200, body: task });
   }
-  // The counts are kept by triggers of a migration: twice there, they would count twice.
+  // The triggers of a migration keep the counts: if applied twice, they would count twice.
   const { body } = await person.send("GET /v1/keys");
   expect(body.keys[0].counts.todo).toBe(1);
   expect(await readAll(url, "select hash from relay_migrations")).toHaveLength(FILES.length);
@@ -133,7 +133,7 @@ test("four processes that start at once on one new store all come up and serve i
 test("of processes that start at once, one applies each migration", async () => {
   const code = copyCode();
   code.addMigration("-- Isn't it? One comment, no parameter.\nCREATE TABLE proof (n integer);");
-  // Nothing in the store refuses these a second time: only the claim does.
+  // The store would accept these statements a second time: only the claim prevents it.
   const numbers = Array.from({ length: 12 }, (_, n) => [n]);
   for (const [n] of numbers) code.addMigration(`INSERT INTO proof VALUES (${n});`);
   writeFileSync(join(code.folder, "opener.ts"), OPENER);
@@ -152,7 +152,7 @@ test("of processes that start at once, one applies each migration", async () => 
   for (const { end } of openers) end();
 }, 120_000);
 
-test("a migration that fails changes nothing, stops the start, and applies once repaired", async () => {
+test("a failing migration changes nothing, stops the start, and applies once repaired", async () => {
   const code = copyCode();
   code.addMigration(
     "CREATE TABLE proof (n integer);\n--> statement-breakpoint\nINSERT INTO proof VALUES (1, 2);",
@@ -172,14 +172,14 @@ test("a migration that fails changes nothing, stops the start, and applies once 
   opener.end();
 }, 120_000);
 
-test("a start on a store that is up to date applies nothing", async () => {
+test("a start on an up-to-date store applies nothing", async () => {
   const { url } = await createEmptyStore();
   const claims = () => readAll(url, "select hash, applied_at from relay_migrations order by hash");
   const before = [await schemaOf(url), await claims()];
   expect(before[1]).toHaveLength(FILES.length);
   const person = await createPerson((await startProcess({ DATABASE_URL: url })).url);
   const again = await startProcess({ DATABASE_URL: url });
-  // What the first process wrote is still there.
+  // The data that the first process wrote is still there.
   const answer = await client(again.url, person.token)("GET /v1/account");
   expect(answer).toMatchObject({ status: 200, body: person.account });
   expect([await schemaOf(url), await claims()]).toEqual(before);
@@ -192,7 +192,7 @@ test("a migrated store has exactly the tables, columns and indexes of the schema
     .flatMap((table) => {
       if (!is(table, SQLiteTable)) return [];
       const { name, columns, indexes, primaryKeys } = getTableConfig(table);
-      // A column's place in a primary key of several.
+      // The position of a column in a primary key of several columns.
       const place = (column: (typeof columns)[number]) =>
         (primaryKeys[0]?.columns.findIndex((one) => one.name === column.name) ?? -1) + 1;
       return [

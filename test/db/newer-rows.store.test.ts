@@ -1,4 +1,4 @@
-/** Rows that a newer version wrote, with values that this one does not know: skipped, and left as they are. */
+/** Rows with values that only a newer version knows are skipped, and left as they are. */
 
 import { afterAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -28,7 +28,7 @@ const CASES = TABLES.flatMap(({ name: table, columns }) =>
   columns.flatMap(({ name, enumValues }) => (enumValues?.length ? [{ table, name }] : [])),
 );
 
-/** Columns of JSON, each with what a newer version may put there; null where there is no list of values in it. */
+/** Columns of JSON with a value that a newer version may write; null where the column has no list of values. */
 const JSON_COLUMNS: Record<string, string | null> = {
   "keys.last_client": null,
   "credentials.last_client": null,
@@ -47,8 +47,8 @@ const JSON_COLUMNS: Record<string, string | null> = {
   "activity_blocks.entries": JSON.stringify([[Date.now(), NEWER, "GET /v1/tasks", 3]]),
 };
 
-test("every column with a list of values says so, and every column of JSON is thought of", () => {
-  // The types of TypeScript are gone at run time, so that a list that only they know is never checked.
+test("every column with a list of values declares it, and every column of JSON is covered here", () => {
+  // TypeScript's types are gone at run time, so a list that exists only in a type is never checked.
   for (const name of ["schema", "credentials-schema", "notify/schema", "oauth/schema"]) {
     const source = readFileSync(new URL(`../../db/${name}.ts`, import.meta.url), "utf8");
     expect(
@@ -77,7 +77,7 @@ async function createFilled() {
   const run = async (text: string, args: (string | number | null)[] = []) =>
     (await raw.execute({ sql: text, args })).rows;
 
-  /** A row with something in every column that must have something. */
+  /** A row with a value in every column that requires one. */
   const insert = async (table: string, values: Record<string, string | number>) => {
     const { columns } = TABLES.find(({ name }) => name === table)!;
     const row = columns
@@ -118,7 +118,7 @@ async function createFilled() {
   });
   await world.person.send("POST /v1/messages", { key_id: world.agent.key.id, text: "hello" });
   await clock.advance(3);
-  /** Changes of a device take the target away. */
+  /** Changes of a device delete the target. */
   const addTarget = () =>
     run(
       "insert or ignore into push_targets (account_id, purpose, recipient_id, subject, lane, address, updated_at) values (?, 'alert', ?, '', 'production', 'x', 1)",
@@ -129,7 +129,7 @@ async function createFilled() {
 
 type Filled = Awaited<ReturnType<typeof createFilled>>;
 
-/** Asks for everything that can be read, as account, agent and admin; gives what was not answered well. */
+/** Requests everything that can be read, as account, agent and operator; returns the failures. */
 async function readAll({ app, world }: Filled): Promise<unknown[]> {
   const answers: { status: number; [about: string]: unknown }[] = [];
   for (const [kind, credential] of [
@@ -164,7 +164,7 @@ async function readAll({ app, world }: Filled): Promise<unknown[]> {
   return answers.filter((one) => one.status >= 500);
 }
 
-test("a value that only a newer version knows is no error anywhere, and stays [§17.6]", async () => {
+test("a value that only a newer version knows causes no error anywhere, and stays [§17.6]", async () => {
   const filled = await createFilled();
   const { app, clock, run, addTarget } = filled;
   expect(await readAll(filled)).toEqual([]);
@@ -232,7 +232,7 @@ async function createTwo() {
   return { app, ...pair, run };
 }
 
-test("pages of a list go on behind records of a newer version, however many there are [§17.6]", async () => {
+test("list pages continue behind records of a newer version, however many there are [§17.6]", async () => {
   const { person, agent, run } = await createTwo();
   const tasks: string[] = [];
   const questions: string[] = [];
@@ -256,7 +256,7 @@ test("pages of a list go on behind records of a newer version, however many ther
   }
 });
 
-test("an item of a newer version stays unread, between others that are read [§17.6]", async () => {
+test("an inbox item of a newer version stays unread between others that are read [§17.6]", async () => {
   const { person, agent, run } = await createTwo();
   const send = async (text: string): Promise<string> =>
     (await person.send("POST /v1/messages", { key_id: agent.key.id, text })).body.id;
@@ -271,7 +271,7 @@ test("an item of a newer version stays unread, between others that are read [§1
   expect(again.items.map(({ id }: { id: string }) => id)).toEqual([second]);
 });
 
-test("a task goes with a pending question of a newer version, and other channels are listed [§17.6]", async () => {
+test("a task is deleted with a pending question of a newer version, and other channels are listed [§17.6]", async () => {
   const { person, agent, run } = await createTwo();
   const task = await createTask(agent.send);
   const { id } = await ask(agent.send, { prompt: "Go on?", task_id: task.id });
@@ -289,14 +289,14 @@ test("a task goes with a pending question of a newer version, and other channels
   await run("update channels set type = ? where id = ?", [NEWER, made[1]!]);
   const sends = JSON.stringify(["questions", NEWER]);
   await run("update channels set sends = ? where id = ?", [sends, made[3]!]);
-  // A change would take away what it does not know.
+  // A change would remove what this version does not know.
   const patch = await person.send(`PATCH /v1/channels/${made[3]}`, { label: "Changed" });
   expect(patch.status).toBe(404);
   const { body } = await person.send("GET /v1/channels");
   expect(body.channels.map((channel: { id: string }) => channel.id)).toEqual([made[0], made[2]]);
 });
 
-test("a stream goes on behind an event of a newer version, which it does not send [§17.6]", async () => {
+test("a stream skips an event of a newer version and continues behind it [§17.6]", async () => {
   const { app, person, agent, run } = await createTwo();
   const stream = await openStream(app.url, person.token);
   await run(

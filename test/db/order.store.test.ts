@@ -1,4 +1,4 @@
-/** Two processes change the same things at once: one order for every reader, and true counts. */
+/** Two processes change the same rows at once: every reader sees one order and correct counts. */
 
 import { expect, test } from "bun:test";
 import type { Key } from "../../src/model/key.ts";
@@ -24,7 +24,7 @@ async function startTwo() {
   return Promise.all([startProcess(env), startProcess(env)]);
 }
 
-/** Every event of each stream up to one that is made last, that one left out. */
+/** Every event of each stream before the one that is made last. */
 async function eventsUntilNow(streams: readonly EventStream[], person: Send) {
   const { body } = await person("POST /v1/keys", { label: "the last event" });
   return Promise.all(
@@ -38,13 +38,13 @@ async function eventsUntilNow(streams: readonly EventStream[], person: Send) {
   );
 }
 
-test("changes of one task by two processes reach every stream in one order, none missing, none twice [§7.2 task.updated]", async () => {
+test("changes of one task by two processes reach every stream in one order, each exactly once [§7.2 task.updated]", async () => {
   const apps = await startTwo();
   const { person, agent } = await createPair(apps[0].url);
   const task = await createTask(agent.send);
   const streams = await Promise.all(apps.map(({ url }) => openStream(url, person.token)));
 
-  // The agent works at one process, the person at the other, each as fast as it can.
+  // The agent uses one process and the person the other, each as fast as possible.
   const senders = [client(apps[0].url, agent.secret), client(apps[1].url, person.token)];
   const answered = await Promise.all(
     senders.map(async (send, who) => {
@@ -72,7 +72,7 @@ test("changes of one task by two processes reach every stream in one order, none
   for (const [i, state] of shown.entries()) {
     expect(state.updated_at).toBeGreaterThan((shown[i - 1] ?? task).updated_at);
   }
-  // Each answer is one event, and a client sees its own changes in the order it made them.
+  // Each response is one event, and a client sees its own changes in the order it made them.
   for (const [who, answers] of answered.entries()) {
     expect(shown.filter(({ status_note }) => status_note?.startsWith(`${who} `))).toEqual(answers);
   }
@@ -138,7 +138,7 @@ test(
       const page = await send<{ tasks: Task[]; next_cursor: null }>("GET /v1/tasks?limit=500");
       expect(page.body.next_cursor).toBeNull();
       const { tasks } = page.body;
-      // Who followed the events knows the same tasks as who gets the list.
+      // A client that followed the events knows the same tasks as one that gets the list.
       expect(new Map(tasks.map((task) => [task.id, task]))).toEqual(rebuilt);
       const keys = (await send<{ keys: Key[] }>("GET /v1/keys")).body.keys;
       for (const { key } of [agent, other]) {

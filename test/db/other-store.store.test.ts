@@ -1,4 +1,4 @@
-/** A libSQL server whose store was lost, exchanged or is another program's: refused until the right one is back. */
+/** A libSQL server whose store was lost, exchanged or is another program's is refused until the right one is back. */
 
 import { afterAll, expect, test } from "bun:test";
 import { cpSync, readdirSync, rmSync } from "node:fs";
@@ -36,7 +36,7 @@ async function startExchangeable() {
       save(name);
       await sqld.restart();
     },
-    /** Comes back with the copy of this name, or with nothing. */
+    /** Comes back with the copy of this name, or with no data. */
     async comeBack(name: string | null): Promise<void> {
       await sqld.kill();
       if (name === null) empty();
@@ -116,7 +116,7 @@ server(
     expect(second.output()).toContain(`Created a new, empty store: ${data.url}`);
     const other = await createPair(second.url);
     const theirs = await createTask(other.agent.send, { title: "Of the second store" });
-    // Not 401: the credential is of the first store.
+    // Not 401: the credential belongs to the first store.
     expect((await agent.send(`GET /v1/tasks/${task.id}`)).status).toBe(503);
     expect((await healthOf(first.url)).status).toBe(503);
     expect((await healthOf(second.url)).status).toBe(200);
@@ -143,16 +143,16 @@ server("a store that loses its tables is 503, not 500 [§11.4.9]", async () => {
 });
 
 server(
-  "an older copy of the same store is used, and its streams go on with new events",
+  "an older copy of the same store is used, and its streams continue with new events",
   async () => {
     const data = await startExchangeable();
     const relay = await startProcess({ DATABASE_URL: data.url });
     const { person, agent } = await createPair(relay.url);
     await data.keep("older");
-    // Events are followed again after that restart: otherwise there would be nothing to go on from.
+    // The events are followed again after that restart: otherwise there would be no position to continue from.
     await until(() => relay.log().includes("store is back"));
     for (let i = 0; i < 10; i++) await createTask(agent.send, { title: "Lost" });
-    // So that it does not see the server away.
+    // This way it does not see the server as unavailable.
     relay.kill("SIGSTOP");
     await data.comeBack("older");
     relay.kill("SIGCONT");

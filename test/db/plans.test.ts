@@ -1,6 +1,6 @@
 /**
- * Query plans: no statement and no trigger goes through a table, or through all that an account or key
- * has, unless it is listed with what bounds it. SQLite plans without statistics here, as in production.
+ * Query plans: no statement and no trigger scans a table, or all rows of an account or key, unless it is
+ * listed here with what bounds it. SQLite plans without statistics here, as in production.
  */
 
 import { afterAll, expect, test } from "bun:test";
@@ -20,7 +20,7 @@ await store.close();
 const database = new Database(path);
 afterAll(() => database.close());
 
-/** Parts of statements that cost more the more rows there are, with what bounds these. */
+/** Parts of statements whose cost grows with the number of rows, with what bounds that number. */
 const BOUNDED: readonly (readonly [part: string, bound: string])[] = [
   ["from sqlite_schema", "tables"],
   ["from relay_migrations", "migrations"],
@@ -64,7 +64,7 @@ const BOUNDED: readonly (readonly [part: string, bound: string])[] = [
   ["delete from pushes where account_id = ?", "what is queued for an account"],
 ];
 
-/** The same of triggers: what such a statement begins with. */
+/** Such parts of triggers: how the statement begins. */
 const BOUNDED_TRIGGERS: readonly (readonly [part: string, bound: string])[] = [
   ["channels_deleted: SEARCH webhook_messages", "the queue of a webhook"],
   ["webhook_messages_due_update: SEARCH m", "the first row, or before a test the queue"],
@@ -72,13 +72,13 @@ const BOUNDED_TRIGGERS: readonly (readonly [part: string, bound: string])[] = [
   ["channels_due_update: SEARCH m", "the first row, or before a test the queue"],
 ];
 
-/** Aliases of subqueries, whose own plans say what they go through. */
+/** Aliases of subqueries, whose own plans show what they scan. */
 const SUBQUERIES = ["d", "s", "shown"];
 /** Tables of which an account or a key may have many rows. */
 const LARGE =
   "tasks|questions|items|pushes|push_records|idempotency|activity_blocks|webhook_messages";
 const ALL_OF_OWNER = new RegExp(`\\b(${LARGE})_\\w+ \\((key_id|account_id|channel_id)=\\?\\)$`);
-/** What follows in a statement concerns one row, and sorts lists within it. */
+/** The part of a statement after these words concerns one row, and sorts lists within it. */
 const MERGE = " on conflict (account_id, device_id, kind, subject) do update";
 
 function isCostly(part: string): boolean {
@@ -87,7 +87,7 @@ function isCostly(part: string): boolean {
   return name !== "" && !/^\(|^CONSTANT$/.test(name) && !SUBQUERIES.includes(name);
 }
 
-/** The costly parts of the plan of a statement. */
+/** The costly parts of a statement's plan. */
 function costsOf(statement: string): string[] {
   const text = statement.split(MERGE)[0]!;
   const quiet = text.replace(/--[^\n]*|'[^']*'|"[^"]*"|`[^`]*`/g, "");
@@ -98,8 +98,8 @@ function costsOf(statement: string): string[] {
 
 const plain = (text: string) => text.replace(/\s+/g, " ");
 
-test("no statement goes through a table, or all rows of an owner, without a bound", () => {
-  // One of each file of db at least.
+test("no statement scans a table, or all rows of an owner, without a bound", () => {
+  // At least one of each file of db.
   expect(texts.length).toBeGreaterThan(300);
   const unused = new Set(BOUNDED.map(([part]) => part));
   const unbounded: string[] = [];
@@ -114,7 +114,7 @@ test("no statement goes through a table, or all rows of an owner, without a boun
   expect([...unused]).toEqual([]);
 });
 
-test("no trigger goes through a table, or all rows of an owner", () => {
+test("no trigger scans a table, or all rows of an owner", () => {
   const triggers = database
     .prepare("select name, sql from sqlite_schema where type = 'trigger'")
     .raw(true)

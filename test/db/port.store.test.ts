@@ -1,4 +1,4 @@
-/** The contract of the store port, the same for a file and for a libSQL server (db/store/store.ts). */
+/** The contract of the store port, for a file and for a libSQL server alike (db/store.ts). */
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { events } from "../../db/schema.ts";
@@ -34,13 +34,13 @@ const numbers = statement(sql`select nr from probe where id like ${p("like")} or
 });
 
 let store: Store;
-/** As another process sees the store: only what is committed. */
+/** The store as another process sees it: only what is committed. */
 let other: Store;
 
 beforeAll(async () => {
   store = await open();
   other = await open();
-  // No type on `body`: it keeps what it is given.
+  // `body` has no type, so it keeps any value as given.
   await store.write([
     statement(
       sql`create table probe (nr integer primary key autoincrement, id text not null unique, body)`,
@@ -56,20 +56,20 @@ afterAll(async () => {
 const idsLike = async (like: string): Promise<unknown[]> =>
   (await other.read(ids({ like }))).map(([id]) => id);
 
-/** What a promise ended with: its error, or null. */
+/** How a promise ended: its error, or null. */
 const errorOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     () => null,
     (error: unknown) => error,
   );
 
-/** A statement with arguments that its type forbids, as a fault of ours would send them. */
+/** A statement with arguments that its type forbids, as a bug of ours would send them. */
 const withArgs = (args: readonly unknown[]): Statement => ({
   ...put({ id: "", body: "" }),
   args: args as Statement["args"],
 });
 
-test("a batch is all or nothing, and a bad statement is no 503", async () => {
+test("a batch is all or nothing, and an invalid statement is not a 503", async () => {
   await store.write([put({ id: "whole/taken", body: 0 })]);
   const error = await errorOf(
     store.write([
@@ -84,14 +84,14 @@ test("a batch is all or nothing, and a bad statement is no 503", async () => {
   expect((await other.read(get({ id: "whole/taken" })))[0]?.[0]).toBe(0);
 });
 
-test("a batch is committed, and seen by every process, once its promise resolves", async () => {
+test("a batch is committed, and visible to every process, once its promise resolves", async () => {
   for (let i = 0; i < 20; i++) {
     await store.write([put({ id: `seen/${i}`, body: i })]);
     expect(await other.read(get({ id: `seen/${i}` }))).toHaveLength(1);
   }
 });
 
-test("of many batches at once the bad ones fail alone", async () => {
+test("of many concurrent batches, only the invalid ones fail", async () => {
   await store.write([put({ id: "alone/taken", body: "" })]);
   const bad = new Set([0, 17, 50, 51, 99]);
   const results = await Promise.allSettled(
@@ -110,7 +110,7 @@ test("of many batches at once the bad ones fail alone", async () => {
   expect(await idsLike("alone/%")).toEqual(expected);
 });
 
-test("a statement runs where its query gives a row, and a file leaves it out where it gives none", async () => {
+test("a statement runs if its query returns a row, and a file skips it otherwise", async () => {
   const putIf = statement(sql`insert into probe (id, body) values (${p("id")}, ${p("body")})`, {
     only_if: ({ body }) => get({ id: body }),
   });
@@ -127,7 +127,7 @@ test("a statement runs where its query gives a row, and a file leaves it out whe
   expect(await idsLike("only-if-%")).toEqual(left_out ? rest : ["only-if-none", ...rest]);
 });
 
-test("each of many batches at once gets its own results", async () => {
+test("each of many concurrent batches gets its own results", async () => {
   const results = await Promise.all(
     Array.from({ length: 50 }, (_, i) =>
       store.write(
@@ -144,9 +144,9 @@ test("each of many batches at once gets its own results", async () => {
   });
 });
 
-test("it tells how many batches shared a commit, how many failed, and how many wait", async () => {
+test("the store counts batches that shared a commit, failed and wait", async () => {
   await store.write([put({ id: "told/taken", body: "" })]);
-  /** Commits and batches so far, and those that failed. */
+  /** Commits and batches so far, and the failed batches. */
   const told = () => {
     const { durations, groups, failed } = store.stats();
     const commits = groups.counts.reduce((sum, count) => sum + count, 0);
@@ -162,7 +162,7 @@ test("it tells how many batches shared a commit, how many failed, and how many w
   const { commits, batches, failed } = before;
   expect(told()).toEqual({ commits: commits + 1, batches: batches + 10, failed });
   expect(store.stats().queued).toBe(0);
-  // A bad one parts its neighbours, which then commit one by one.
+  // An invalid batch splits its group, whose batches then commit one by one.
   const mixed = ["told/x", "told/taken", "told/y"].map((id) => store.write([put({ id, body: 0 })]));
   await Promise.allSettled(mixed);
   expect(told()).toEqual({ commits: commits + 3, batches: batches + 12, failed: failed + 1 });
@@ -187,12 +187,12 @@ test("batches of a process commit in the order of their calls", async () => {
   await Promise.all(writes);
   const good = names.filter((_, i) => i % 100 !== 60);
   expect(await idsLike("order/%")).toEqual(["order/taken", ...good, ...late]);
-  // A caller hears of its commit in that order too: the events of a process are delivered by it.
+  // Callers learn of their commits in that order too: the events of a process are delivered by it.
   const heard = settled.slice(0, good.length);
   expect(heard).toEqual(heard.toSorted((a, b) => a - b));
 });
 
-test("a statement gives its rows when it returns some, else the number of its changes", async () => {
+test("a statement gives the rows that it returns, or else the number of its changes", async () => {
   const results = await store.write([
     put({ id: "result/1", body: 1 }),
     putReturning({ id: "result/2", body: null }),
@@ -203,7 +203,7 @@ test("a statement gives its rows when it returns some, else the number of its ch
   expect([0, 2, 3].map((i) => results[i]!.changes)).toEqual([1, 2, 0]);
 });
 
-test("an insert gives the number of its row, also among many batches at once, or no change", async () => {
+test("an insert gives the number of its row or no change, also among many concurrent batches", async () => {
   const [taken, ...others] = await Promise.all([
     store.write([put({ id: "row/0", body: "" }), putUnlessThere({ id: "row/0", body: "" })]),
     ...[1, 2, 3].map((i) => store.write([putUnlessThere({ id: `row/${i}`, body: i })])),
@@ -218,7 +218,7 @@ test("a read that finds nothing gives no row", async () => {
   expect(await store.read(get({ id: "nowhere" }))).toEqual([]);
 });
 
-test("a bad query is no 503", async () => {
+test("an invalid query is not a 503", async () => {
   const error = await errorOf(
     store.read(statement(sql`select nothing from nowhere`, { gives: "rows" })({})),
   );
@@ -255,14 +255,14 @@ test.each(IMPOSSIBLE)(
     ]);
     expect(bad).toBeInstanceOf(TypeError);
     expect(read).toBeInstanceOf(TypeError);
-    // The message goes to the log, which holds no content.
+    // The message goes to the log, which must not hold content.
     if (typeof value === "string") expect((bad as Error).message).not.toContain(value);
     expect(neighbour).toBeNull();
     expect(await idsLike(`guard/${name}%`)).toEqual([`guard/${name}/neighbour`]);
   },
 );
 
-test("too few or too many parameters never take those of an earlier call", async () => {
+test("too few or too many parameters never use those of an earlier call", async () => {
   await store.write([put({ id: "count/full", body: "of another" })]);
   expect(await errorOf(store.write([withArgs(["count/few"])]))).toBeInstanceOf(Error);
   expect(await errorOf(store.write([withArgs(["count/many", "", ""])]))).toBeInstanceOf(Error);
@@ -281,7 +281,7 @@ const VALUES: readonly [string, string | number | null][] = [
   ["long text", "ä😀".repeat(50_000)],
   ["zero", 0],
   ["a negative integer", -1],
-  ["beyond 32 bits", 2 ** 32 + 1],
+  ["a number beyond 32 bits", 2 ** 32 + 1],
   ["a timestamp in ms", 1_763_719_953_123],
   ["the largest exact integer", Number.MAX_SAFE_INTEGER],
   ["the smallest exact integer", Number.MIN_SAFE_INTEGER],
@@ -290,7 +290,7 @@ const VALUES: readonly [string, string | number | null][] = [
   ["a negative fraction", -1763719953.123],
 ];
 
-test.each(VALUES)("%s comes back exactly as it was written", async (name, body) => {
+test.each(VALUES)("%s is read exactly as it was written", async (name, body) => {
   const [result] = await store.write([putReturning({ id: `value/${name}`, body })]);
   expect(result!.rows).toEqual([[`value/${name}`, body]]);
   for (const reader of [store, other]) {

@@ -8,7 +8,7 @@ import { systemClock } from "../../src/clock.ts";
 import { seeded } from "../support/random.ts";
 import { createTestStore } from "../support/store.ts";
 
-/** What the targets are to be, from what the earlier versions know. */
+/** The expected targets, from what the earlier versions know. */
 const EXPECTED = `
   select account_id, 'alert', id, '', apns_environment, apns_token, updated_at from devices where apns_token is not null
   union all select account_id, 'widget', id, '', apns_environment, widget_push_token, updated_at from devices where widget_push_token is not null
@@ -33,12 +33,12 @@ const DEVICE = `devices (account_id, id, platform, model, os_version, app_versio
 const TOKENS = ["apns_token", "push_to_start_token", "widget_push_token"] as const;
 
 test(
-  "targets follow 400 random statements of an earlier version, and removed ones take it back",
+  "targets follow 400 random statements of an earlier version, and removing a target clears its token there",
   seeded("push targets", async (random) => {
     const { run, rows, close } = await open();
     const one = <Item>(list: readonly Item[]) => list[Math.floor(random() * list.length)]!;
     let last = 0;
-    // No token twice, as the newest registration takes it from any other.
+    // No token occurs twice, since the newest registration takes it from any other.
     const token = () => (random() < 0.3 ? "null" : `'t${++last}'`);
     const device = () => `account_id = '${one(["a", "b"])}' and id = '${one(["d1", "d2"])}'`;
     const shown = () =>
@@ -59,7 +59,7 @@ test(
       () => run(`update live_activities set ended_at = ${++last} where ${shown()}`),
       () => run(`update live_activities set stamp = stamp + 1 where ${shown()}`),
       () => run(`delete from live_activities where ${shown()}`),
-      // What this version does where a service knows an address no more.
+      // What this version does when a push service no longer knows an address.
       () =>
         run(
           `delete from push_targets where address = (select address from push_targets order by updated_at % 7 limit 1)`,
@@ -72,13 +72,13 @@ test(
       most = Math.max(most, targets.length);
       expect(targets).toEqual(await rows(EXPECTED));
     }
-    // Some were there to follow.
+    // There were some targets to follow.
     expect(most).toBeGreaterThan(3);
     await close();
   }),
 );
 
-test("a removed target takes back its own token alone, and no activity that has ended", async () => {
+test("removing a target clears only its own token, and no activity that has ended", async () => {
   const { run, rows, close } = await open();
   await run(
     `insert into ${DEVICE} values ('a', 'd', 'ios', 'm', '1', '1', 'sandbox', 'x', 'y', 'z', 1)`,

@@ -33,7 +33,7 @@ async function setUp() {
 }
 
 server(
-  "a statement that its query shows to do nothing is not sent, until the query returns a row",
+  "a statement whose query returns no row is not sent until the query returns one",
   async () => {
     const { proxy, store } = await setUp();
     const inserts = () => {
@@ -49,7 +49,7 @@ server(
     proxy.requests.length = 0;
     const done = await Promise.all([write("d"), store.write([put({ id: "e", body: "" })])]);
     expect(done.flat().map(({ changes }) => changes)).toEqual([1, 1]);
-    // The check undid the whole group, which ran once more after a look at the query.
+    // The check undid the whole group, which ran again after the query was read.
     expect(inserts()).toEqual([1, 0, 2]);
     await write("f");
     expect(inserts()).toEqual([1]);
@@ -58,7 +58,7 @@ server(
   },
 );
 
-server("a query that returns a row only inside its batch makes the statement run", async () => {
+server("a statement runs if its query returns a row only inside the batch", async () => {
   const { store } = await setUp();
   const batch = [put({ id: "on", body: "" }), putIf({ id: "a", body: "on" })];
   expect((await store.write(batch)).map(({ changes }) => changes)).toEqual([1, 1]);
@@ -66,7 +66,7 @@ server("a query that returns a row only inside its batch makes the statement run
 });
 
 server(
-  "the same inserts of independent batches are one statement, with a result each",
+  "equal inserts of independent batches become one statement, with a result each",
   async () => {
     const { proxy, store } = await setUp();
     await store.write([put({ id: "taken", body: "another" })]);

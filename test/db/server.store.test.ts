@@ -27,17 +27,17 @@ const put = statement(sql`insert into probe (id, body) values (${p("id")}, ${p("
 const get = statement(sql`select body from probe where id = ${p("id")}`, { gives: "row" });
 const count = statement(sql`select count(*) from probe`, { gives: "row" });
 const ids = statement(sql`select id from probe order by id`, { gives: "rows" });
-/** Fails when it is run. */
+/** Fails when it runs. */
 const absent = statement(sql`select id from nowhere`, { gives: "row" });
-/** Not even parsed: the server refuses the whole request with it. */
+/** Not even parsed: the server refuses the whole request because of it. */
 const garbled = statement(sql`select from where`, { gives: "row" });
 const huge = statement(sql`select 9007199254740993`, { gives: "row" });
-/** 2 MB; the server answers a request with 10 MB at most. */
+/** 2 MB; the server answers a request with at most 10 MB. */
 const large = statement(sql`select hex(zeroblob(1000000))`, { gives: "rows" });
 
 const UNAVAILABLE = { code: "store_unavailable", status: 503 };
 
-/** What each promise ended with: what it gave, or its error. */
+/** How each promise ended: its value or its error. */
 const settle = async (work: readonly Promise<unknown>[]): Promise<unknown[]> =>
   (await Promise.allSettled(work)).map((end) =>
     end.status === "fulfilled" ? end.value : end.reason,
@@ -53,7 +53,7 @@ async function setUp(clock: Clock = systemClock, auth_token?: string) {
   return { sqld, proxy, store };
 }
 
-/** How often `work` was settled so far. */
+/** How often `work` has settled so far. */
 function counter() {
   let settled = 0;
   const watch = <T>(work: Promise<T>): Promise<T> => {
@@ -69,7 +69,7 @@ function counter() {
 const putMany = (store: Store, n: number) =>
   store.write(Array.from({ length: n }, (_, i) => put({ id: `${i}`, body: i })));
 
-server("reads of one turn share round trips, of which few are under way at once", async () => {
+server("reads of one turn share round trips, of which only a few run at once", async () => {
   const { proxy, store } = await setUp();
   await putMany(store, 1_000);
   proxy.requests.length = 0;
@@ -84,7 +84,7 @@ server("reads of one turn share round trips, of which few are under way at once"
   await store.close();
 });
 
-server("lists leave room for single rows, and each owner's lists have their turn", async () => {
+server("lists leave room for single rows, and owners take turns with their lists", async () => {
   const { proxy, store } = await setUp();
   await putMany(store, 1);
   proxy.requests.length = 0;
@@ -92,7 +92,7 @@ server("lists leave room for single rows, and each owner's lists have their turn
   const modest = store.read({ ...count({}), gives: "rows", list_owner: "modest" });
   const row = store.read(get({ id: "0" }));
   await Promise.all([...lists, modest, row]);
-  // The row goes first, then lists on some of the round trips, few in each.
+  // The row goes first, then lists on some of the round trips, a few in each.
   const sizes = proxy.requests.map(({ steps }) => steps);
   expect(sizes).toEqual([1, ...Array(6).fill(SERVER_STORE.lists_per_request), 1]);
   expect(proxy.mostUnderWay()).toBe(1 + SERVER_STORE.list_requests);
@@ -102,7 +102,7 @@ server("lists leave room for single rows, and each owner's lists have their turn
   await store.close();
 });
 
-server("of reads that share a round trip a bad one fails alone", async () => {
+server("of reads that share a round trip, only the invalid one fails", async () => {
   const { proxy, store } = await setUp();
   await putMany(store, 1);
   proxy.requests.length = 0;
@@ -114,7 +114,7 @@ server("of reads that share a round trip a bad one fails alone", async () => {
   expect(failed).toMatchObject({ code: expect.stringMatching(/^SQL/) });
   expect(too_big).toBeInstanceOf(RangeError);
 
-  // One that the server cannot parse fails its request: its neighbours are asked for again.
+  // One that the server cannot parse fails its request, and the others are sent again.
   const others = Array.from({ length: 99 }, read);
   const bad = store.read(garbled({}));
   const more = await settle([...others, bad, ...Array.from({ length: 28 }, read)]);
@@ -123,7 +123,7 @@ server("of reads that share a round trip a bad one fails alone", async () => {
   await store.close();
 });
 
-server("answers that are too large together come apart", async () => {
+server("responses that are too large together are requested separately", async () => {
   const { store } = await setUp();
   const ends = await settle(Array.from({ length: 8 }, () => store.read(large({}))));
   expect(ends.map((rows) => (rows as string[][])[0]?.[0]?.length)).toEqual(Array(8).fill(2e6));
@@ -152,7 +152,7 @@ const REFUSALS: readonly [string, () => Response | string][] = [
 ];
 
 for (const [what, refuse] of REFUSALS) {
-  server(`a stream that is ${what} is opened anew, and no request fails for it`, async () => {
+  server(`a stream that is ${what} is reopened, and no request fails because of it`, async () => {
     const { proxy, store } = await setUp();
     const refused: string[] = [];
     proxy.answer(({ forward, request }) => {
@@ -182,7 +182,7 @@ server("a stream that the server is about to expire is not used again", async ()
   await store.close();
 });
 
-server("a write whose outcome is unknown is not sent again, and is 503", async () => {
+server("a write with an unknown outcome is not sent again, and is 503", async () => {
   const { proxy, store } = await setUp();
   const lost = [
     () => new Response("gone", { status: 502 }),
@@ -190,7 +190,7 @@ server("a write whose outcome is unknown is not sent again, and is 503", async (
     () => new Response("Received a baton that has already been used", { status: 400 }),
   ];
   for (const [i, answer] of lost.entries()) {
-    // Leaves the stream open, to be resumed by the write.
+    // Leaves the stream open, for the write to resume.
     await putMany(store, 0);
     proxy.answer(async ({ forward }) => {
       await forward();
@@ -206,7 +206,7 @@ server("a write whose outcome is unknown is not sent again, and is 503", async (
   await store.close();
 });
 
-server("a read that met a broken connection is sent again, once", async () => {
+server("a read that met a broken connection is sent again once", async () => {
   const { proxy, store } = await setUp();
   await store.read(count({}));
   let faults = 1;
@@ -220,11 +220,11 @@ server("a read that met a broken connection is sent again, once", async () => {
 });
 
 server(
-  "a server that hangs: each read is given up by itself, and all works once it is thawed",
+  "each read on a hanging server is given up by itself, and reads work again once it is thawed",
   async () => {
     const clock = createTestClock();
     const { sqld, proxy, store } = await setUp(clock);
-    // The hung ones fill every round trip; the others wait behind them.
+    // The hung reads fill every round trip, and the others wait behind them.
     const { watch, settled } = counter();
     sqld.freeze();
     const many = (n: number) => Array.from({ length: n }, () => watch(store.read(ids({}))));
@@ -239,7 +239,7 @@ server(
     expect(await hasty).toMatchObject([UNAVAILABLE]);
     await clock.advance(1);
     expect(await early).toMatchObject(Array(hung + 200).fill(UNAVAILABLE));
-    // Nobody waits for what was under way, and the connections are free again.
+    // Nobody waits for the reads that were under way, and the connections are free again.
     await until(() => proxy.givenUp() === SERVER_STORE.read_requests);
     expect(settled()).toBe(hung + 201);
 
@@ -252,7 +252,7 @@ server(
 );
 
 server(
-  "a write to a server that hangs is given up, and the next one works once it is thawed",
+  "a write to a hanging server is given up, and the next one works once it is thawed",
   async () => {
     const clock = createTestClock();
     const { sqld, proxy, store } = await setUp(clock);
@@ -262,7 +262,7 @@ server(
     await clock.advance(STORE_SECONDS + 0.1);
     expect(await hung).toMatchObject([UNAVAILABLE]);
     sqld.thaw();
-    // The server may still be at the first one: time has to pass for another try.
+    // The server may still be busy with the first write: time has to pass before another try.
     const { watch, settled } = counter();
     const next = watch(store.write([put({ id: "next", body: 0 })]));
     await until(async () => {
@@ -275,7 +275,7 @@ server(
   },
 );
 
-server("a stall of the process refuses no read or write of it, once", async () => {
+server("a stall of the process itself refuses no read or write once", async () => {
   const clock = createTestClock();
   const { sqld, proxy, store } = await setUp(clock);
   for (const stalls of [1, 2]) {
@@ -284,18 +284,18 @@ server("a stall of the process refuses no read or write of it, once", async () =
     const row = put({ id: `${stalls}`, body: 0 });
     const ends = settle([store.write([row]), store.read(count({}))]);
     await until(() => proxy.requests.length === 2);
-    // The timers fire before what the server has answered is read.
+    // The timers fire before the server's responses are read.
     for (let i = 0; i < stalls; i++) await clock.skip(STORE_SECONDS + 1);
     sqld.thaw();
     const refused = [UNAVAILABLE, UNAVAILABLE];
-    // The read sees the write, or not yet.
+    // The read sees the write, or does not see it yet.
     const done = [[{ changes: 1 }], [[expect.any(Number)]]];
     expect(await ends).toMatchObject(stalls === 1 ? done : refused);
   }
   await store.close();
 });
 
-server("more reads than may wait are refused at once", async () => {
+server("reads beyond the bound of the queue are refused at once", async () => {
   const clock = createTestClock();
   const { sqld, proxy, store } = await setUp(clock);
   sqld.freeze();
@@ -330,7 +330,7 @@ server("close does not wait for a server that hangs longer than a commit may tak
 });
 
 server(
-  "a server that hangs counts as lost within 6 s, also for those who wait for a look",
+  "a hanging server counts as lost within 6 s, also for callers that wait for the check",
   async () => {
     const clock = createTestClock();
     const { sqld, proxy, store } = await setUp(clock);
@@ -364,7 +364,7 @@ server(
   },
 );
 
-server("killed and restarted in mid-flight it loses nothing acknowledged", async () => {
+server("a server killed and restarted under load loses nothing that was acknowledged", async () => {
   const sqld = await startSqld();
   const store = openServer({ url: sqld.url, auth_token: undefined }, systemClock, () => {});
   await store.write([create({})]);

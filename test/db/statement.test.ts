@@ -1,4 +1,4 @@
-/** SQL statements know the names and types of their parameters, and their rows (db/store/statement.ts). */
+/** SQL statements know the names and types of their parameters, and the types of their rows (db/statement.ts). */
 
 import { expect, test } from "bun:test";
 import { sql as drizzle } from "drizzle-orm";
@@ -18,7 +18,7 @@ import type { Task } from "../../src/model/task.ts";
 
 // Each `@ts-expect-error` fails `bun run check` when its line compiles.
 
-test("a parameter that is forgotten or misspelled does not compile, and fails when it is called", () => {
+test("a forgotten or misspelled parameter does not compile, and fails when the statement is called", () => {
   const due = sql`expires_at > ${p("now", challenges.expires_at)}`;
   const remove = statement(
     sql`delete from challenges where challenge = ${p("challenge")} and ${due} limit ${p("limit")}`,
@@ -27,7 +27,7 @@ test("a parameter that is forgotten or misspelled does not compile, and fails wh
   expect(remove(complete).args).toEqual(["c", 1_500, 2]);
   // @ts-expect-error `limit` is missing
   expect(() => remove({ challenge: "c", now: 1 })).toThrow("limit");
-  // @ts-expect-error `now` of the text within the text is missing
+  // @ts-expect-error `now` of the nested text is missing
   expect(() => remove({ challenge: "c", limit: 1 })).toThrow("now");
   // @ts-expect-error `chalenge` is misspelled
   expect(() => remove({ chalenge: "c", now: 1, limit: 1 })).toThrow("challenge");
@@ -35,11 +35,11 @@ test("a parameter that is forgotten or misspelled does not compile, and fails wh
   remove({ challenge: "c", now: "soon", limit: 1 });
 });
 
-test("text of drizzle's own, whose parameters are in no type, is no part of a statement", () => {
+test("text of drizzle's own, whose parameters have no type, is not accepted in a statement", () => {
   const untyped = drizzle`id = ${drizzle.placeholder("id")}`;
-  // @ts-expect-error its parameters are not known
+  // @ts-expect-error its parameters are unknown
   statement(untyped);
-  // @ts-expect-error nor are they in a part of another text
+  // @ts-expect-error so are those of a part of another text
   statement(sql`select 1 where ${untyped}`);
   const found = qb.select({ id: tasks.id }).from(tasks).where(untyped);
   expect(() => select(found, sql`limit 1`)).toThrow("in no type");
@@ -49,7 +49,7 @@ test("text of drizzle's own, whose parameters are in no type, is no part of a st
   expect(() => named({ limit: 2 })).toThrow("id");
 });
 
-test("an insert needs every column, and an update the ones that it names, or all but some", () => {
+test("an insert needs every column, and an update the columns that it names, or all but some", () => {
   const insert = statement(insertWhere(challenges, sql`${p("limit")} > 0`));
   expect(insert({ challenge: "c", expires_at: 1, limit: 1 }).args).toEqual(["c", 1_000, 1]);
   // @ts-expect-error `expires_at` is missing
@@ -75,7 +75,7 @@ test("the rows of a statement have the types of their columns", () => {
     owner: "k",
   });
   expect(found.read([["tsk_1", "low"]])).toEqual([{ id: "tsk_1", priority: "low" }]);
-  // @ts-expect-error a priority is no number
+  // @ts-expect-error a priority is not a number
   const wrong: Statement<{ id: string; priority: number }> = titles({ owner: "k" });
   expect(wrong.list_owner).toBe("k");
   const count = statement(sql`select count(*) from tasks`, { gives: rowOf<[count: number]>() });

@@ -26,7 +26,7 @@ const embedded = test.if(STORE_KIND === "embedded");
 
 const start = (path: string) => startProcess({ DATABASE_URL: `file:${path}` });
 
-/** How a start on this file ended, without the words that every one has. */
+/** How a start on this file ended, without the words that every refusal has. */
 async function refusalOf(path: string): Promise<string> {
   const { code, said } = await failToStart({ DATABASE_URL: `file:${path}` });
   expect([code, said.split("\n").length]).toEqual([1, 1]);
@@ -45,7 +45,7 @@ const contentsOf = (folder: string) =>
     .sort()
     .map((name) => [name, readFileSync(join(folder, name)).toString("base64")]);
 
-/** A store that a process left when it was killed, and the credential of an agent with a task in it. */
+/** A store that a killed process left, and the credential of an agent with a task in it. */
 async function killedStore(rows: number) {
   const path = join(tempFolder(), "relay.db");
   const relay = await start(path);
@@ -58,13 +58,13 @@ async function killedStore(rows: number) {
 }
 
 embedded(
-  "after a stop the file alone is the whole store [§11.4.8]",
+  "after a stop, the database file alone is the whole store [§11.4.8]",
   async () => {
     const path = join(tempFolder(), "relay.db");
     const [first, second] = [await start(path), await start(path)];
     const { agent } = await createPair(first.url);
     const task = await createTask(agent.send, { title: "Kept" });
-    // The first one to stop leaves the store to the other, which is not disturbed.
+    // The first to stop leaves the store to the other, which is not disturbed.
     await stop(first);
     const by_second = client(second.url, agent.secret);
     const later = await createTask(by_second, { title: "Later" });
@@ -82,7 +82,7 @@ embedded(
 );
 
 embedded(
-  "a stop is not held up by another program that reads the file [§11.4.8]",
+  "another program that reads the file does not hold up a stop [§11.4.8]",
   async () => {
     const path = join(tempFolder(), "relay.db");
     const relay = await start(path);
@@ -124,10 +124,10 @@ const ORPHANED: readonly (readonly [string, (path: string) => void])[] = [
 ];
 
 embedded.each(ORPHANED)(
-  "a log whose file %s is refused and kept, until the file is back [§11.4.7]",
+  "a log whose file %s is refused and kept until the file is back [§11.4.7]",
   async (_, lose) => {
     const { path, agent, task } = await killedStore(0);
-    // What is in the log from here on does not reach back to the older copy.
+    // The log from here on does not reach back to the older copy.
     const database = new Database(path);
     database.run("pragma wal_checkpoint(truncate)");
     database.close();
@@ -159,7 +159,7 @@ embedded.each(ORPHANED)(
 );
 
 embedded(
-  "the log of another store of Relay is refused and kept, also if both have the same size [§11.4.7]",
+  "the log of another Relay store is refused and kept, even if both have the same size [§11.4.7]",
   async () => {
     const path = join(tempFolder(), "relay.db");
     const relay = await start(path);
@@ -185,7 +185,7 @@ embedded(
 );
 
 embedded(
-  "a store that was killed starts from its file and its log, also as copies",
+  "a store whose process was killed starts from its file and log, or from copies of both",
   async () => {
     const { path, agent, task } = await killedStore(60);
     const folder = tempFolder();
@@ -204,11 +204,11 @@ embedded(
   "another program that closes the file, as after a backup, leaves the log of running processes alone",
   async () => {
     const { path, agent } = await killedStore(0);
-    // Each one finds a log with changes in it.
+    // Each program finds a log with changes in it.
     const [first, second] = [await start(path), await start(path)];
     const log = statSync(`${path}-wal`).ino;
     const backUp = (name: string) => {
-      // Unlike Bun's SQLite, this one deletes the log if it finds no lock of others.
+      // Unlike Bun's SQLite, this program deletes the log if it finds no other lock.
       const database = openConnection(path, 0);
       database.exec(`vacuum into '${join(tempFolder(), name)}'`);
       database.close();
@@ -249,13 +249,13 @@ embedded(
 );
 
 embedded(
-  "what is no file is refused, and a first start that was cut off continues",
+  "a path that is not a regular file is refused, and an interrupted first start continues",
   async () => {
     const folder = tempFolder();
     mkdirSync(join(folder, "a.db"));
     expect(await refusalOf(join(folder, "a.db"))).toStartWith("a folder, not a database (");
     expect(await refusalOf("/dev/null")).toStartWith("not a regular file, not a database (");
-    // After the file was made, after WAL mode was turned on, and after the first table.
+    // After the file was created, after WAL mode was turned on, and after the first table.
     for (const texts of [
       [],
       ["pragma journal_mode = wal"],
@@ -278,7 +278,7 @@ embedded(
 );
 
 embedded(
-  "a start says when it makes a new store, and where [§11.4.7]",
+  "a start says when it creates a new store, and where [§11.4.7]",
   async () => {
     const folder = tempFolder();
     const path = join(folder, "relay.db");

@@ -1,4 +1,4 @@
-/** Versions side by side on one store (docs/interface.md 17.4, 17.5). */
+/** Versions side by side on one store (§17.4, §17.5). */
 
 import { afterAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -35,19 +35,19 @@ const lineOf = async (store: Store) =>
 const setLine = (store: Store, version: string) =>
   change(store, `update store_facts set value = '${version}' where name = 'oldest_version'`);
 
-/** Opens a migrated store; closed with the test. */
+/** Opens a migrated store and closes it with the test. */
 async function open(url: string): Promise<Store> {
   const store = await openStore({ url, auth_token: undefined }, systemClock);
   afterAll(() => store.close());
   return store;
 }
 
-test("a store names the oldest version that may use it, and the line only moves up", async () => {
+test("a store names the oldest version that may use it, and that version line only moves up", async () => {
   const { url } = await createEmptyStore();
   const store = await open(url);
   expect(await lineOf(store)).toEqual([OLDEST_COMPATIBLE]);
   await raiseOldestVersion(store, "0.9.0");
-  // By the numbers, not by the letters.
+  // Compared as numbers, not as text.
   const moves = ["0.10.0", "0.2.0", "0.9.9", "0.10.0", "0.3.0"];
   await Promise.all(moves.map((version) => raiseOldestVersion(store, version)));
   expect(await lineOf(store)).toEqual(["0.10.0"]);
@@ -66,7 +66,7 @@ test("a start leaves a version line that is newer than the one of its own build"
 
 test("an older version does not start, says why in one line, and writes nothing", async () => {
   const { url } = await createEmptyStore();
-  // Tables of a version to come, of which this one knows nothing but the line.
+  // Tables of a future version, of which this one knows only the version line.
   const bare = url.startsWith("file:")
     ? await openEmbedded(url, systemClock, () => {})
     : openServer({ url, auth_token: undefined }, systemClock, () => {});
@@ -128,7 +128,7 @@ test("a running process that is too old stops gracefully with exit code 1", asyn
 });
 
 test("migrations since the oldest compatible version are additive", () => {
-  // The first migration of each version after 0.1.0. Add yours with the version that brings it.
+  // The first migration of each version after 0.1.0. Add yours with the version that introduces it.
   const first: Record<string, number> = { "0.2.0": 16 };
   const newer = Object.entries(first).filter(
     ([version]) => Bun.semver.order(version, OLDEST_COMPATIBLE) > 0,
@@ -144,10 +144,10 @@ test("migrations since the oldest compatible version are additive", () => {
       .split("--> statement-breakpoint")
       .map((text) => text.replace(/^--.*$/gm, "").trim()),
   );
-  // Tables that the oldest version does not know: rows and unique indexes of theirs break nothing.
+  // Tables that the oldest version does not know: their rows and unique indexes break nothing.
   const added = statements.flatMap((text) => /^CREATE TABLE `(\w+)`/i.exec(text)?.[1] ?? []);
   const known = added.join("|");
-  // A column must be one that an INSERT which does not name it can leave out.
+  // A column must be one that an INSERT may leave out.
   const ADDS = [
     /^CREATE (TABLE|INDEX|TRIGGER) /i,
     new RegExp(`^CREATE UNIQUE INDEX \\S+ ON \`(${known})\``, "i"),

@@ -1,4 +1,4 @@
-/** The queue of writes: what shares a commit, and when a caller is told that the store hangs. */
+/** The queue of writes: which ones share a commit, and when a caller is told that the store hangs. */
 
 import { expect, test } from "bun:test";
 import {
@@ -23,7 +23,7 @@ const done = (statements: readonly Statement[]): WriteResult[] =>
 const textOf = ({ args }: Statement) => String(args[0]);
 const turn = () => new Promise<void>((next) => setImmediate(next));
 
-/** A write queue on a store that answers when the test says so. */
+/** A write queue on a store that answers when the test tells it to. */
 function createSlowQueue() {
   const clock = createTestClock();
   const faults: unknown[] = [];
@@ -55,7 +55,7 @@ const outcomeOf = (work: Promise<unknown>) =>
     (error: { code?: string }) => error.code,
   );
 
-test("a write has its answer in time, whether it waits for its turn or is under way", async () => {
+test("a write is answered in time, whether it waits for its turn or is under way", async () => {
   const { clock, commits, faults, queue, end } = createSlowQueue();
   const first = outcomeOf(queue.write([write("first")]));
   await turn();
@@ -78,7 +78,7 @@ test("a write has its answer in time, whether it waits for its turn or is under 
   expect(queue.writable()).toBe(false);
   expect(faults).toHaveLength(2);
 
-  // What was given up while it waited is never written; the store works again once it answers.
+  // A write that was given up while it waited is never written; the store works again once it answers.
   const third = outcomeOf(queue.write([write("third")]));
   await end();
   expect(commits.map(({ texts }) => texts)).toEqual([["first"], ["third"]]);
@@ -88,12 +88,12 @@ test("a write has its answer in time, whether it waits for its turn or is under 
   expect(queue.stats().queued).toBe(0);
 });
 
-test("a stall of the process refuses nothing, neither what is under way nor what waits", async () => {
+test("a stall of the process refuses no write, whether it waits or is under way", async () => {
   const { clock, commits, faults, queue, end } = createSlowQueue();
   const first = outcomeOf(queue.write([write("first")]));
   await turn();
   const second = outcomeOf(queue.write([write("second")]));
-  // As when the machine had no time for the process: the timer is the first to know.
+  // As if the machine had no time for the process: the timer is the first to run.
   await clock.skip(STORE_SECONDS + 1);
   await end();
   expect(await first).toBe("done");
@@ -109,7 +109,7 @@ test("a stall of the process refuses nothing, neither what is under way nor what
   expect(await third).toBe("store_unavailable");
 });
 
-test("a queue that is full refuses at once, by batches and by size", async () => {
+test("a full queue refuses at once, by batches and by size", async () => {
   const { queue } = createSlowQueue();
   void outcomeOf(queue.write([write("under way")]));
   await turn();
@@ -123,13 +123,13 @@ test("a queue that is full refuses at once, by batches and by size", async () =>
   for (let i = 0; i < 4; i++) void outcomeOf(other.queue.write([write(large)]));
   expect(await outcomeOf(other.queue.write([write("one more")]))).toBe("store_unavailable");
   await turn();
-  // One of them left the queue for its commit, alone for its size.
+  // One of them left the queue for its commit, alone because of its size.
   expect(other.commits.map(({ texts }) => texts.length)).toEqual([1]);
   void outcomeOf(other.queue.write([write("room again")]));
   expect(other.queue.stats().queued).toBe(4);
 });
 
-test("after a slow commit the next one waits a moment for the clients just answered", async () => {
+test("after a slow commit, the next one waits a moment for the clients just answered", async () => {
   const { clock, commits, queue } = createSlowQueue();
   void queue.write([write("a")]);
   await turn();
@@ -138,7 +138,7 @@ test("after a slow commit the next one waits a moment for the clients just answe
   commits[0]!.end();
   await turn();
   await turn();
-  // Sent in answer to the first: it belongs to the second commit.
+  // Sent in answer to the first commit: it belongs to the second.
   void queue.write([write("c")]);
   expect(commits).toHaveLength(1);
   await clock.advance(0.003);
@@ -165,7 +165,7 @@ test("background work takes turns with requests, one batch at a time", async () 
   expect(order).toEqual([...groups.flat(), "work 2", "work 3"]);
 });
 
-test("background batches share a commit while no request writes, and where many wait", async () => {
+test("background batches share a commit while no request writes, or where many wait", async () => {
   const { commits, queue, end } = createSlowQueue();
   const sizes = () => commits.map(({ texts }) => texts.length);
   const add = (count: number, options?: WriteOptions) => {
@@ -179,11 +179,11 @@ test("background batches share a commit while no request writes, and where many 
   add(1);
   await end();
   await end();
-  // A part of them, so that the last of them is not overdue beside requests without end.
+  // Only part of them, so that the last is not overdue while requests never end.
   expect(sizes()).toEqual([8, 2, 1, 10]);
 });
 
-test("background work has its answer in time, too", async () => {
+test("background work is answered in time, too", async () => {
   const { clock, commits, queue, end } = createSlowQueue();
   const request = outcomeOf(queue.write([write("request")]));
   await turn();
@@ -195,7 +195,7 @@ test("background work has its answer in time, too", async () => {
   expect(commits).toHaveLength(1);
 });
 
-test("a bad batch among many costs a few commits more, and fails alone", async () => {
+test("an invalid batch among many costs a few more commits, and fails alone", async () => {
   const clock = createTestClock();
   let commits = 0;
   const queue = createWriteQueue(
