@@ -16,13 +16,13 @@ const CONTEXT = "# Plan\n".repeat(2_000);
 const RICH = { prompt: "p", context: CONTEXT, fallback: "No", url: "https://example.com/" };
 
 test(
-  "questions that are asked and answered over killed processes are whole, once each [§5.7.2(6)] [§2.5.2]",
+  "questions asked and answered while processes are killed are complete and exist once [§5.7.2(6)] [§2.5.2]",
   seeded("killed asks", async (random) => {
     const apps: RelayProcess[] = [await startProcess(env), await startProcess(env)];
     const { person, agent } = await createPair(apps[0]!.url);
     const statuses: number[] = [];
     const ids = new Map<string, Set<string>>();
-    /** Sends a request to one process after the other until it is answered. */
+    /** Sends a request to the processes in turn until it is answered. */
     const persist = async (credential: string, first: number, ...args: Parameters<Send>) => {
       for (let attempt = first; ; attempt++) {
         const answer = await client(apps[attempt % 2]!.url, credential)(...args).catch(() => null);
@@ -65,7 +65,7 @@ test(
   120_000,
 );
 
-test("a question whose asking call was left is joined after its process was killed [§12.4.5]", async () => {
+test("a question whose asking call was lost is joined after its process was killed [§12.4.5]", async () => {
   const [one, two] = [await startProcess(env), await startProcess(env)];
   const { person, agent } = await createPair(one.url);
   const gone = new AbortController();
@@ -79,7 +79,7 @@ test("a question whose asking call was left is joined after its process was kill
   });
   gone.abort();
   await left.catch(() => {});
-  // The activity of the call is written after the mark: then the process may die.
+  // The log entry of the call is written after the mark; only then may the process die.
   await until(async () => {
     const path = `GET /v1/keys/${agent.key.id}/activity` as const;
     const { items } = (await client(two.url, person.token)(path)).body;
@@ -94,7 +94,7 @@ test("a question whose asking call was left is joined after its process was kill
   expect((await pending(two.url)).length).toBe(1);
 }, 60_000);
 
-test("a request for permission outlives its process, and nothing was permitted [§12.6.6]", async () => {
+test("a permission request survives its process, and nothing was permitted [§12.6.6]", async () => {
   const [one, two] = [await startProcess(env), await startProcess(env)];
   const { person, agent } = await createPair(two.url);
   const list = async (status: string): Promise<any[]> =>
@@ -107,7 +107,7 @@ test("a request for permission outlives its process, and nothing was permitted [
   one.kill("SIGKILL");
   expect(await hook.text).toStartWith("none: ");
   expect(await list("pending")).toEqual([question]);
-  // The next prompt of the session asks by the other process, and ends what nobody waits for.
+  // The next prompt of the session asks the other process, and ends the question that nobody waits for.
   const args = commandOf("make", { prompt_id: "prompt-2" });
   const next = await callHook(two.url, agent.secret, args);
   const [other] = await until(async () => {

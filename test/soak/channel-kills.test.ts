@@ -1,4 +1,4 @@
-/** Two processes send by four channels at once while one after the other is killed: nothing is lost. */
+/** Two processes send by four channels while one of them is killed in turn: nothing is lost. */
 
 import { expect, test } from "bun:test";
 import { killChannelSenders } from "../support/channel-load.ts";
@@ -7,7 +7,7 @@ import { seeded } from "../support/random.ts";
 const ROUNDS = 2;
 
 test(
-  "kill -9 in mid-send with four kinds of channels: every question and end arrives on each",
+  "when processes are killed in mid-send, every question and end arrives on each of four channels",
   seeded("killed senders of four channels", async (random) => {
     const { in_send, open, answered } = await killChannelSenders({ rounds: ROUNDS, random });
     expect(in_send).toBeGreaterThan(0);

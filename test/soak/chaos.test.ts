@@ -9,11 +9,11 @@ import { createTestStore } from "../support/store.ts";
 
 const CLIENTS = 6;
 const ROUNDS = 6;
-/** Answers between two kills. */
+/** Responses between two kills. */
 const KILL_EVERY = 24;
 
 test(
-  "with Idempotency-Key, repeated until answered, each thing exists exactly once",
+  "with an Idempotency-Key and repeated until answered, each resource is created exactly once",
   seeded("chaos", async (random) => {
     const env = { RATE_LIMITS: "off", DATABASE_URL: (await createTestStore()).url };
     const apps = await Promise.all([startProcess(env), startProcess(env)]);
@@ -24,21 +24,21 @@ test(
     let kills = 0;
     let acks = 0;
     let restarting = Promise.resolve();
-    /** Kills one of the two after every so many answers; the other one goes on. */
+    /** Kills one of the two after this many responses; the other one continues. */
     const restart = async () => {
       const victim = kills++ % 2;
       apps[victim]!.kill("SIGKILL");
       apps[victim] = await startProcess(env);
     };
 
-    /** Sends until there is an answer; gives the body. */
+    /** Sends until there is a response; returns its body. */
     const insist = async (path: `/${string}`, secret: string, body: object): Promise<any> => {
       const key = crypto.randomUUID();
       for (;;) {
         const sent = client(proxy.url, secret)(`POST ${path}`, body, {
           headers: { "idempotency-key": key, connection: "close" },
         });
-        // Cut off: it may have happened or not.
+        // The connection was cut: the change may have happened or not.
         const answer = await sent.catch(() => null);
         if (answer === null || answer.status === 503) {
           await Bun.sleep(5);
@@ -84,7 +84,7 @@ test(
     expect(ids(messages.items)).toEqual(made.messages.toSorted());
     expect(new Set(tasks.map(({ title }: { title: string }) => title)).size).toBe(all);
     for (const { id, answer } of questions) expect(answer).toBe(answers.get(id));
-    // One item for each answer.
+    // One inbox item for each answer.
     expect(inbox.items).toHaveLength(all);
     expect([kills, proxy.cuts() > 10]).toEqual([(4 * all) / KILL_EVERY, true]);
   }),

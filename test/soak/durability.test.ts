@@ -1,4 +1,4 @@
-/** What was acknowledged is there after a crash, with the content that was acknowledged. */
+/** Everything that was acknowledged survives a crash, with the content that was acknowledged. */
 
 import { expect, test } from "bun:test";
 import { openStore } from "../../db/store/open.ts";
@@ -16,14 +16,14 @@ import { until } from "../support/until.ts";
 
 const CLIENTS = 8;
 const KILLS = 6;
-/** Acknowledgements of one round before the kill: at random, so that it strikes anywhere. */
+/** Acknowledgements of one round before the kill, at random, so that the kill comes anywhere. */
 const ACKS = { least: 5, most: 60 };
 const env = { RATE_LIMITS: "off" };
 
-/** What the store may hold of one resource: what was last acknowledged, or what was sent since. */
+/** The possible content of one resource: what was last acknowledged, or what was sent since. */
 interface Entry<T> {
   acknowledged: T | null;
-  /** Sent without an answer: it may have happened or not, but not by half. */
+  /** Sent without a response: it may have happened or not, but never in part. */
   unanswered: Partial<T> | null;
 }
 
@@ -35,10 +35,10 @@ interface Ledger {
 
 const createLedger = (): Ledger => ({ tasks: new Map(), questions: new Map(), acks: 0 });
 
-/** Ends a client: the other side is gone. */
+/** Ends a client: the server is gone. */
 class Gone extends Error {}
 
-/** The answer; throws {@link Gone} when there is none, or a 503. */
+/** The response; throws {@link Gone} if there is none, or a 503. */
 async function answered<T>(request: Promise<Answer<T>>): Promise<T> {
   const answer = await request.catch(() => {
     throw new Gone();
@@ -48,14 +48,14 @@ async function answered<T>(request: Promise<Answer<T>>): Promise<T> {
   return answer.body;
 }
 
-/** Sends a change and keeps the books of it. */
+/** Sends a change and records it. */
 async function change<T>(entry: Entry<T>, sent: Partial<T>, request: Promise<Answer<T>>) {
   entry.unanswered = sent;
   entry.acknowledged = await answered(request);
   entry.unanswered = null;
 }
 
-/** One client that creates, changes, asks and answers until the other side is gone. */
+/** One client that creates, changes, asks and answers until the server is gone. */
 async function load(ledger: Ledger, person: Send, agent: Send, name: string): Promise<void> {
   try {
     for (let i = 0; ; i++) {
@@ -86,7 +86,7 @@ async function load(ledger: Ledger, person: Send, agent: Send, name: string): Pr
   }
 }
 
-/** Puts the service at `url` under load until `strike` has taken the store or the process away. */
+/** Puts the service at `url` under load until `strike` has killed the store or the process. */
 async function round(
   ledger: Ledger,
   url: string,
@@ -96,7 +96,7 @@ async function round(
   strike: () => Promise<unknown>,
 ): Promise<void> {
   const send = client(url, token);
-  // Each round has a key of its own: questions left pending count towards the limit of a key.
+  // Each round has its own key: questions left pending count towards the limit of a key.
   const made = await until(async () => {
     const answer = await send("POST /v1/keys", { label: name });
     return answer.status === 201 && answer;
@@ -111,7 +111,7 @@ async function round(
   await Promise.all(clients);
 }
 
-/** Every acknowledged thing is there as acknowledged, and what belongs together is together. */
+/** Checks that everything acknowledged is stored as acknowledged, and that related rows agree. */
 async function expectAll(ledger: Ledger, url: string, token: string): Promise<void> {
   const send = client(url, token);
   const stored = new Map<string, Task>();
@@ -127,7 +127,7 @@ async function expectAll(ledger: Ledger, url: string, token: string): Promise<vo
     expect(status).toBe(200);
     expectEntry(body, entry);
   }
-  // A batch is whole: the counts belong to the tasks, the events to the changes.
+  // A batch is atomic: the counts match the tasks, and the events match the changes.
   const counts = { todo: 0, in_progress: 0, done: 0, cancelled: 0 };
   for (const { status } of stored.values()) counts[status]++;
   const { body } = await send("GET /v1/keys");
@@ -149,7 +149,7 @@ function expectEntry<T extends Task | Question>(stored: T | undefined, entry: En
   }
 }
 
-/** The file is sound, each task is as its last event says, and no event is missing. */
+/** Checks that the file is sound, each task equals its last event, and no event is missing. */
 async function expectSound(url: string): Promise<void> {
   const store = await openStore({ url, auth_token: undefined }, systemClock);
   const rows = (text: string) => store.read(statement(sql.raw(text), { gives: "rows" })({}));
@@ -172,14 +172,14 @@ test.if(STORE_KIND === "embedded")(
   "the app's own connection is in WAL mode with synchronous FULL",
   async () => {
     const { url } = await createTestStore();
-    // Reads have a connection of their own; the writes tell of theirs below.
+    // Reads have their own connection; the writes report their mode below.
     const store = await openStore({ url, auth_token: undefined }, systemClock);
     const pragma = (name: string) =>
       store.read(statement(sql.raw(`pragma ${name}`), { gives: "rows" })({}));
     try {
       expect(await pragma("synchronous")).toEqual([[2]]);
       expect(await pragma("journal_mode")).toEqual([["wal"]]);
-      // Only what may be lost in a power cut goes without, and only when it goes alone.
+      // Only what a power cut may lose is written without it, and only by itself.
       const mode = (synced?: boolean) =>
         statement(sql.raw("insert into modes select synchronous from pragma_synchronous"), {
           ...(synced !== undefined && { synced }),
@@ -228,7 +228,7 @@ test.if(STORE_KIND === "server")(
   `a libSQL server killed under load, ${KILLS} times, loses nothing that the app acknowledged`,
   seeded("killed stores", async (random) => {
     const { url: database_url, sqld } = await createTestStore();
-    // One app process lives through all of it.
+    // One app process survives all of it.
     const app = await startProcess({ ...env, DATABASE_URL: database_url });
     const ledger = createLedger();
     const { token } = await createPerson(app.url);

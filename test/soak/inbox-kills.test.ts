@@ -1,4 +1,4 @@
-/** No item is lost: readers and servers are killed, and two processes share an inbox. */
+/** No inbox item is lost: readers and servers are killed, and two processes share an inbox. */
 
 import { afterAll, expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
@@ -21,12 +21,12 @@ async function readAndDie(url: string, secret: string, count: number): Promise<s
     out += decoder.decode(chunk, { stream: true });
     if (out.split("\n").length > count) child.kill("SIGKILL");
   }
-  // A last line without its end was not handled.
+  // An incomplete last line was not handled.
   return out.split("\n").slice(0, -1);
 }
 
 test(
-  "a reader that is killed at any point between read and ack loses no item [§5.9.2]",
+  "a reader that is killed at any point between read and ack loses no inbox item [§5.9.2]",
   seeded("killed readers", async (random) => {
     const app = await startProcess(env);
     const { person, agent } = await createPair(app.url);
@@ -50,14 +50,14 @@ test(
     while (missing() > 0) handled.push(...(await readAndDie(app.url, agent.secret, 1)));
     expect(kills).toBeGreaterThan(3);
     expect(new Set(handled)).toEqual(new Set(sent));
-    // For the first time, each came in its order.
+    // The first time, the items came in order.
     expect([...new Set(handled)]).toEqual(sent);
   }),
   120_000,
 );
 
 test(
-  "a server that is killed between read and ack loses no item [§5.9.2]",
+  "a server that is killed between read and ack loses no inbox item [§5.9.2]",
   seeded("killed servers", async (random) => {
     let app = await startProcess(env);
     const { person, agent } = await createPair(app.url);
@@ -89,7 +89,7 @@ test(
   120_000,
 );
 
-test("an inbox wait in one process ends when the item is made in the other [§5.9.2 wait]", async () => {
+test("an inbox wait in one process ends when the item is created in the other [§5.9.2 wait]", async () => {
   const [one, two] = await Promise.all([startProcess(env), startProcess(env)]);
   const { person, agent } = await createPair(one.url);
   const key_id = agent.key.id;
@@ -104,7 +104,7 @@ test("an inbox wait in one process ends when the item is made in the other [§5.
       0,
     ]);
   }
-  // Readers without peek in both processes: each item reaches one.
+  // Readers without peek in both processes: each item reaches one of them.
   const sent = Array.from({ length: 60 }, (_, i) => `x${i}`);
   const got: string[] = [];
   const read = async (url: string) => {

@@ -1,4 +1,4 @@
-/** Two processes send what is due while one after the other is killed: nothing due is lost. */
+/** Two processes send what is due while one of them is killed in turn: nothing due is lost. */
 
 import { afterAll, expect, test } from "bun:test";
 import { openStore } from "../../db/store/open.ts";
@@ -14,12 +14,12 @@ import { createTestStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 const ROUNDS = 4;
-/** Pushes of a round before the kill, at most: at random, so that it strikes anywhere. */
+/** The largest number of pushes in a round before the kill, at random, so that the kill comes anywhere. */
 const PUSHES = 20;
 const PHONES = 3;
 
 test(
-  `kill -9 in mid-send, ${ROUNDS} rounds: every push due arrives, and no start is doubled`,
+  `when processes are killed in mid-send, ${ROUNDS} rounds, every due push arrives and no start is doubled`,
   seeded("killed senders", async (random) => {
     const apple = await startApple({ delay: 25 });
     const { url: database_url } = await createTestStore();
@@ -54,7 +54,7 @@ test(
     let kills_in_send = 0;
     for (let round = 0; round < ROUNDS; round++) {
       const doomed = round % 2;
-      // A new agent, as one may only have 20 questions pending; its requests go to both.
+      // A new agent, since an agent may have only 20 pending questions; its requests go to both processes.
       const agent = await createAgent(pair[1 - doomed]!.url, person, `agent ${round}`);
       const act = async ({ url }: RelayProcess) => {
         const [work, live] = [client(url, agent.secret), client(url, person.token)];
@@ -72,7 +72,7 @@ test(
         const answer = { answer: "Yes" };
         const { status } = await live(`POST /v1/questions/${question.body.id}/answer`, answer);
         if (status === 200) {
-          // Answered at once, its alert may have been pointless.
+          // If answered at once, its alert may have been obsolete.
           asked.splice(asked.indexOf(question.body.id), 1);
           cleared.push(question.body.id);
         }
@@ -95,7 +95,7 @@ test(
     }
     expect(kills_in_send).toBeGreaterThan(0);
 
-    // The leases of the killed run out. What only says that something changed may take an hour.
+    // The leases of the killed processes expire. A push that only says that something changed may take an hour.
     const waiting = () =>
       count("pushes", "kind not in ('silent', 'widget') or parts <> '[]' or lease is not null");
     const end = performance.now() + 90_000;
@@ -125,7 +125,7 @@ test(
       .map(({ token, payload }) => `${token} ${payload.relay.task_id}`);
     expect(new Set(starts).size).toBe(starts.length);
     expect(starts.length).toBeGreaterThan(tasks.length);
-    // What was repeated is known by its apns-id.
+    // Repeated pushes are recognised by their apns-id.
     const ids = new Map<string, Set<string>>();
     for (const { token, collapse_id, apns_id, payload } of alerts) {
       if (!payload.relay.question_id) continue;
@@ -143,7 +143,7 @@ test(
   180_000,
 );
 
-test("at a stop what is under way is finished, and the rest is left to others", async () => {
+test("a stop finishes the pushes under way, and leaves the rest to other processes", async () => {
   const apple = await startApple({ delay: 300 });
   const { url: database_url } = await createTestStore();
   const env = { ...apple.env("SANDBOX"), DATABASE_URL: database_url };
@@ -163,7 +163,7 @@ test("at a stop what is under way is finished, and the rest is left to others", 
   expect(await store.read(statement(leased, { gives: "rows" })({}))).toEqual([[0]]);
   const alerts = () => apple.delivered.filter(({ type }) => type === "alert");
 
-  // One that never gets an answer holds a stop for some seconds, and is given back all the same.
+  // A push that never gets a response delays a stop for some seconds, and is put back all the same.
   apple.behave(() => ({ hang: true }));
   const stuck = await startProcess(env);
   const rows = sql`select count(*) from pushes where lease is not null`;

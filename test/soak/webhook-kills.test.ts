@@ -1,4 +1,4 @@
-/** Two processes send webhooks while one after the other is killed: nothing is lost or out of order. */
+/** Two processes send webhooks while one of them is killed in turn: nothing is lost or out of order. */
 
 import { expect, test } from "bun:test";
 import { client, createAgent, createPerson, WEBHOOK } from "../support/client.ts";
@@ -18,7 +18,7 @@ import {
 const ROUNDS = 3;
 
 test(
-  "kill -9 in mid-send, 3 rounds: every message and item arrives, in order [§19.4.5] [§5.9.5(8)]",
+  "when processes are killed in mid-send, 3 rounds, every webhook message and item arrives in order [§19.4.5] [§5.9.5(8)]",
   seeded("killed webhook senders", async (random) => {
     const receiver = startReceiver();
     const { url: DATABASE_URL } = await createTestStore();
@@ -30,7 +30,7 @@ test(
     const { body } = await person.send("POST /v1/channels", hook);
     receiver.expect("/hook", body.secret);
     await until(() => receiver.got.length === 1);
-    // The agent has one of its own, for its inbox.
+    // The agent has its own webhook, for its inbox.
     const own = { url: receiver.url("/agent") };
     const { body: set } = await agent.send(`PUT /v1/keys/${agent.key.id}/webhook`, own);
     receiver.expect("/agent", set.secret);
@@ -39,7 +39,7 @@ test(
     const said: string[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       const doomed = round % 2;
-      // From one of the requests on they have no answer until the kill.
+      // From one of the requests on, they have no response until the kill.
       const answered = Math.floor(random() * 4);
       const killed = gate();
       let asked = 0;
@@ -58,7 +58,7 @@ test(
       await Promise.all(acts);
       pair[doomed] = await startProcess(env);
     }
-    // The leases of the killed run out; a minute takes 60 attempts.
+    // The leases of the killed processes expire; a minute takes 60 attempts.
     await until(() => checkDelivered(made, receiver.got).missing.length === 0);
     const inbox = async () => {
       const read = client(pair[0]!.url, person.token);
