@@ -1,4 +1,4 @@
-/** Migrations: each is applied once and completely, also by processes that start at once (db/migrate.ts). */
+/** Migrations: each is applied once and completely, also by processes that start at once (db/store/migrate.ts). */
 
 import { expect, test } from "bun:test";
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";

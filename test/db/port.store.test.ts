@@ -1,4 +1,4 @@
-/** The contract of the store port, for a file and for a libSQL server alike (db/store.ts). */
+/** The contract of the store port, for a file and for a libSQL server alike (db/store/store.ts). */
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { events } from "../../db/schema.ts";

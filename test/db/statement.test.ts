@@ -1,4 +1,4 @@
-/** SQL statements know the names and types of their parameters, and the types of their rows (db/statement.ts). */
+/** SQL statements know the names and types of their parameters, and the types of their rows (db/store/statement.ts). */
 
 import { expect, test } from "bun:test";
 import { sql as drizzle } from "drizzle-orm";
