@@ -6,7 +6,7 @@ import { LIMITS } from "../src/limits.ts";
 import type { KeyCaller } from "../src/model/caller.ts";
 import { contentOf } from "../src/permission/content.ts";
 import { decisionText, unaskedText } from "../src/permission/decision.ts";
-import { reportsOtherInput } from "../src/permission/plan.ts";
+import { reportsOtherInput } from "../src/permission/plan-mode.ts";
 import { type PermissionRequest, readCall } from "../src/permission/request.ts";
 import { isGone, toServiceError } from "../src/rpc/errors.ts";
 import { proceduresOf } from "../src/rpc/trpc-internals.ts";

@@ -4,7 +4,7 @@ import { formatJson, memberTexts } from "../exact-json.ts";
 import { LIMITS } from "../limits.ts";
 import type { QuestionAction } from "../model/question.ts";
 import { fits, isBlank } from "../model/text.ts";
-import { planIn } from "./plan.ts";
+import { planIn } from "./plan-mode.ts";
 import type { PermissionRequest } from "./request.ts";
 import { oneVisibleLine } from "./visible.ts";
 

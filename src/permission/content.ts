@@ -4,10 +4,10 @@ import { LIMITS } from "../limits.ts";
 import type { QuestionAction } from "../model/question.ts";
 import { fits, isBlank, isStorable } from "../model/text.ts";
 import { type Shown, showInput } from "./commands.ts";
-import { sessionGrants } from "./grants.ts";
 import { isOwnTool, USUAL_SERVER } from "./own-tools.ts";
-import { lacksPlan } from "./plan.ts";
+import { lacksPlan } from "./plan-mode.ts";
 import type { PermissionRequest } from "./request.ts";
+import { sessionGrants } from "./session-grants.ts";
 import { makeCompact, oneVisibleLine } from "./visible.ts";
 
 /** What the person can answer. */

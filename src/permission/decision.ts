@@ -2,9 +2,9 @@
 
 import { formatJson } from "../exact-json.ts";
 import { ANSWERS, type Unasked } from "./content.ts";
-import { sessionGrants } from "./grants.ts";
-import { needsInput } from "./plan.ts";
+import { needsInput } from "./plan-mode.ts";
 import type { PermissionRequest } from "./request.ts";
+import { sessionGrants } from "./session-grants.ts";
 
 /** How a request ended. */
 export interface RequestOutcome {
