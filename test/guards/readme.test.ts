@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { procedures } from "../../routers/index.ts";
+import { mcpOnlyProcedures } from "../../routers/mcp-only.ts";
 import { startTestApp } from "../support/app.ts";
 import { client, createPair } from "../support/client.ts";
 import { ADDRESS, codeIn, readText, runShell, sectionOf } from "../support/documents.ts";
@@ -121,7 +122,9 @@ test("docs/clients.md names every client of README and every tool", () => {
   const named = sectionOf(readme, "Connect an agent").matchAll(/^\| \[(.+?)\]/gm);
   const parts = [...named].map(([, name]) => sectionOf(clients, name!));
   expect(parts).toHaveLength(5);
-  const tools = [...procedures.values()].flatMap(({ meta }) => meta.mcp?.name ?? []);
+  const tools = [...procedures.values(), ...mcpOnlyProcedures.values()].flatMap(({ meta }) =>
+    meta.mcp && !meta.mcp.for_hooks ? meta.mcp.name : [],
+  );
   const listed = [...sectionOf(clients, "Tools").matchAll(/`([a-z]+_[a-z]+)`/g)].map(([, n]) => n!);
   expect(tools.filter((name) => !listed.includes(name))).toEqual([]);
 });

@@ -4,6 +4,7 @@ import { expect, test } from "bun:test";
 import Ajv2020 from "ajv/dist/2020";
 import { z } from "zod";
 import { procedures } from "../../routers/index.ts";
+import { mcpOnlyProcedures } from "../../routers/mcp-only.ts";
 import { hints } from "../../routers/tool.ts";
 import { key, open, router } from "../../routers/trpc.ts";
 import { createTools } from "../../src/mcp/tools.ts";
@@ -24,7 +25,9 @@ const { tools } = (await modern("tools/list")).body.result as { tools: any[] };
 const toolNamed = (name: string) => tools.find((tool) => tool.name === name);
 
 test("every procedure with MCP metadata is a tool, with everything that a client shows", () => {
-  const names = [...procedures.values()].flatMap(({ meta }) => meta.mcp?.name ?? []);
+  const names = [...procedures.values(), ...mcpOnlyProcedures.values()].flatMap(({ meta }) =>
+    meta.mcp && !meta.mcp.for_hooks ? meta.mcp.name : [],
+  );
   expect(tools.map(({ name }) => name)).toEqual(names);
   expect(names.toSorted()).toEqual([
     "ask_question",
@@ -142,7 +145,8 @@ for (const [era, rpc] of eras) {
     expect(await rest("/v1/inbox?peek=true")).toEqual(peeked);
     const rest_of = await call("read_inbox", { ack: peeked.items[1].id });
     expect(rest_of).toMatchObject({ items: [{ text: "hello" }], unread: 0 });
-    expect(called).toEqual(new Set(tools.map(({ name }) => name)));
+    const of_routes = [...procedures.values()].flatMap(({ meta }) => meta.mcp?.name ?? []);
+    expect(called).toEqual(new Set(of_routes));
   });
 }
 
