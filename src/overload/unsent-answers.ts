@@ -1,4 +1,4 @@
-/** Bounds the large answers that their clients have not read yet (§11.3.1). */
+/** Bounds the large responses, such as lists, that their clients have not read yet (§11.3.1). */
 
 import { ServiceError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";

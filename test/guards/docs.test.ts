@@ -6,13 +6,15 @@ import { dirname, join, normalize } from "node:path";
 import { Glob } from "bun";
 import manifest from "../../package.json" with { type: "json" };
 import { CONFIG } from "../../src/config.ts";
-import { readText } from "../support/documents.ts";
+import { readText, sectionOf } from "../support/documents.ts";
 import { hasClause, readDocument } from "./document.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 const names = ["README.md", "CHANGELOG.md", ...new Glob("docs/*.md").scanSync(root)].sort();
+/** READMEs of folders, which their layer's readers open and README does not link to. */
+const folders = ["src/overload/README.md"];
 const documents = new Map<string, string>();
-for (const name of names) documents.set(name, await readText(name));
+for (const name of [...names, ...folders]) documents.set(name, await readText(name));
 const document = await readDocument();
 
 /** Lines of a document that are not code. */
@@ -81,6 +83,44 @@ test("every path that a document names exists", () => {
   expect(paths.length).toBeGreaterThan(50);
   const missing = paths.filter(({ words }) => !existsSync(root + words));
   expect(missing).toEqual([]);
+});
+
+test("a table that says where something is names files that exist and have it", async () => {
+  const rows = [
+    { from: "docs/architecture.md", title: "Where to find", others: [] },
+    { from: "src/overload/README.md", title: "Overload", others: ["src/limits.ts"] },
+  ].flatMap(({ from, title, others }) =>
+    [
+      ...sectionOf(documents.get(from)!, title).matchAll(/^\| (?!-|Question|What goes)(.+) \|$/gm),
+    ].map(([, row]) => ({
+      folder: dirname(from),
+      others,
+      cells: row!.split(" | ").slice(1).join(" "),
+    })),
+  );
+  expect(rows.length).toBeGreaterThan(30);
+  const wrong: string[] = [];
+  for (const { folder, others, cells } of rows) {
+    const words = [...cells.matchAll(/`([^`]+)`/g)].map(([, word]) => word!);
+    const linked = [...cells.matchAll(/\]\(([^)#]+)/g)].map(([, to]) => join(folder, to!));
+    // A name without a folder is a file beside the table; `payload.ts` stands for one of each channel.
+    const named = words
+      .filter((word) => /\.tsx?$/.test(word) && !/^payloads?\.ts$/.test(word))
+      .map((word) => (word.includes("/") ? word : join(folder, word)));
+    const files = [...named, ...linked, ...others];
+    const missing = files.filter((file) => !existsSync(root + file));
+    wrong.push(...missing.map((file) => `no file ${file}`));
+    if (missing.length > 0) continue;
+    const text = (await Promise.all(files.map(readText))).join("\n");
+    const sought = words
+      .filter((word) => !/[/§]|\.tsx?$/.test(word))
+      .flatMap((word) => word.match(/[a-zA-Z]\w+/g) ?? []);
+    // `unsent_*` stands for all names that begin so.
+    const isThere = (name: string) =>
+      new RegExp(`\\b${name}${name.endsWith("_") ? "" : "\\b"}`).test(text);
+    wrong.push(...sought.filter((name) => !isThere(name)).map((name) => `${name}: ${cells}`));
+  }
+  expect(wrong).toEqual([]);
 });
 
 test("every command that a document names is in package.json", () => {
