@@ -5,7 +5,7 @@ import { Glob } from "bun";
 
 const ROOT = resolve(import.meta.dir, "../..");
 
-/** Tests that are unsteady by nature, since they kill processes or cut connections at random. */
+/** Tests that are unsteady by nature: they kill processes, cut connections or change a page at random moments. */
 const SOAK = "test/soak/";
 
 export interface Plan {

@@ -6,8 +6,15 @@ import { startTestApp } from "../support/app.ts";
 import { callHook, commandOf } from "../support/approve.ts";
 import { ask, createTask } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { browserTests, expectComplaints, go, openProfile, press, untilLive } from "./browser.ts";
-import { createScene } from "./scene.ts";
+import {
+  browserTests,
+  expectComplaints,
+  go,
+  openProfile,
+  press,
+  untilLive,
+} from "../web/browser.ts";
+import { createScene } from "../web/scene.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
