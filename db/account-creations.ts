@@ -18,14 +18,17 @@ const creations = statement(
   { gives: rowOf<[count: number, first_ms: number | null, last_ms: number | null]>() },
 );
 
-/** An address, by its keyed digest, and the period (epoch seconds) in which its accounts count. */
+/** The digest of an address, and the period in epoch seconds in which its account creations count. */
 export interface Lately {
   readonly origin: string;
   readonly since: number;
   readonly until: number;
 }
 
-/** The number of accounts, and when the first and the last was made (epoch seconds; 0 if there is none). */
+/**
+ * Reads how many accounts the address created in the window, and when it created the first and the last one (epoch
+ * seconds; 0 without any).
+ */
 export async function countCreations(store: Store, window: Lately) {
   const [row] = await store.read(creations({ ...window }));
   const [count, first_ms, last_ms] = row!;
@@ -36,7 +39,7 @@ export async function countCreations(store: Store, window: Lately) {
   };
 }
 
-/** Inserts an account if its origin made fewer than `limit` in the period of {@link Lately}. */
+/** Inserts an account if its address created fewer than `limit` in the window. */
 export const insertAccountWithin = statement(
   insertWhere(
     accounts,

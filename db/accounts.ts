@@ -72,7 +72,7 @@ export const deleteAccount = statement(
   ),
 );
 
-/** How often the account made Relay send something to an address of its choice. */
+/** Counts how often the account made Relay send something to an address of its choice. */
 export const addressUses = usesOf(
   "accounts",
   "address_uses",

@@ -42,7 +42,7 @@ const columns = {
 
 const selected = qb.select(columns).from(channels);
 type Selected = Awaited<ReturnType<typeof selected.execute>>[number];
-/** Without the webhooks of keys, whose type is not one of a channel. */
+/** All queries below leave out the webhooks of keys, so the type is that of a person's channel. */
 const all = selected as unknown as Query<
   Selected & { readonly channel: { readonly type: Channel["type"] } }
 >;
@@ -57,7 +57,7 @@ const sends_known = sql`not exists (select 1 from json_each(sends) where value n
   sql`, `,
 )}))`;
 
-/** Newest first; none once the account is deleted. */
+/** The channels of an account, newest first; none once the account is deleted. */
 export const channelsOfAccount = select(
   all,
   sql`where account_id = ${p("account_id")} and ${of_person} and ${isLiveAccount} and ${sends_known} order by created_at desc, id desc`,
@@ -86,14 +86,14 @@ export const insertChannel = statement(
 const replaced = sql`(c.endpoint_digest = ${p("endpoint_digest")}
   or (c.session_id = ${p("session_id")} and c.type = ${p("type")} and c.state = 'gone'))`;
 
-/** Whether another sign-in of the account than `session_id` has the endpoint. */
+/** Reads 1 if a sign-in of the account other than `session_id` has the endpoint. */
 export const isEndpointOfOther = statement(
   sql`select exists (select 1 from channels where endpoint_digest = ${p("endpoint_digest")}
     and account_id = ${p("account_id")} and session_id is not ${p("session_id")})`,
   { gives: rowOf<[is_of_other: 0 | 1]>() },
 );
 
-/** Deletes the channels that a new one replaces, if {@link insertChannel} will then succeed. */
+/** Deletes the channels that a new one replaces, if {@link insertChannel} will then insert it. */
 export const leaveEndpoint = statement(
   sql`delete from channels as c where ${replaced} and ${isLiveAccount} and ${liveSession}
     and (select count(*) from channels as c where c.account_id = ${p("account_id")} and c.key_id is null and not coalesce(${replaced}, 0)) < ${full}`,
@@ -106,13 +106,13 @@ export const insertTarget = statement(
     on conflict do nothing`,
 );
 
-/** Copies the label to the target of the channel, if it has one. Goes after {@link updateChannel}. */
+/** Copies the label to the target of the channel, if it has one. Follows {@link updateChannel} in the batch. */
 export const labelTarget = statement(
   sql`update push_targets set label = (select label from channels where ${own})
     where account_id = ${p("account_id")} and purpose = 'alert' and recipient_id = ${p("id")} and subject = ''`,
 );
 
-/** Guarded by the revision that the change was decided on. */
+/** Changes a channel, unless it has changed since the revision that the change was decided on. */
 export const updateChannel = statement(
   updateSet(
     channels,
@@ -121,10 +121,10 @@ export const updateChannel = statement(
   ),
 );
 
-/** A trigger deletes its target and what waits for it. */
+/** Deletes a channel. A trigger deletes its target and its queue. */
 export const deleteChannel = statement(sql`delete from channels where ${own} and ${isLiveAccount}`);
 
-/** How often a client asked for a test of the channel. */
+/** Counts how often a client asked for a test of the channel. */
 export const channelTests = usesOf(
   "channels",
   "tests",
@@ -133,8 +133,8 @@ export const channelTests = usesOf(
 );
 
 /**
- * The channel accepted a notification, so it works; a test (`test`: 1) also confirms a webhook. `replaces`: 1 or 0, or
- * null if the answer did not say.
+ * Records that the receiver accepted a message, so the channel works. A test (`test`: 1) also confirms a webhook.
+ * `replaces`: 1 or 0, or null if the answer did not say.
  */
 export const channelSucceeded = statement(
   sql`update channels set state = 'ok', failures = 0, last_sent_at = ${p("now", channels.last_sent_at)},
@@ -147,7 +147,7 @@ export const channelSucceeded = statement(
 const FAILING_AFTER = sql.raw(3);
 
 /**
- * An attempt failed. An unconfirmed webhook is failing at once; another channel if it refused the notification
+ * Records a failed attempt. An unconfirmed webhook is failing at once; another channel if it refused the notification
  * (`refused`: 1), or after {@link FAILING_AFTER} failures. `hold`: milliseconds in which nothing is sent, or 0.
  */
 export const channelFailed = statement(
@@ -159,7 +159,10 @@ export const channelFailed = statement(
     where id = ${p("id")}`,
 );
 
-/** The receiver wants no more. What waits counts as missed, and {@link dropQueueOfGone} removes it. */
+/**
+ * Marks a channel as gone, since its receiver wants no more messages. Queued ones count as missed, and {@link
+ * dropQueueOfGone} removes them.
+ */
 export const channelGone = statement(
   sql`update channels set state = 'gone', failures = failures + 1, missed = missed + queued,
       error_code = ${p("code")}, error_at = ${p("now", channels.error_at)}

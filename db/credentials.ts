@@ -56,8 +56,8 @@ export const pruneEndedTokens = pruner(
 );
 
 /**
- * What a ticket is checked by (§19.7): the account that has both its channel and its question, and
- * when the question ended or expires.
+ * What the check of a ticket needs (§19.7): the account that owns both its channel and its question, and when the
+ * question ended or expires.
  */
 export const ticketFacts = select(
   qb

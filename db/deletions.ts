@@ -6,8 +6,8 @@ import { rowOf, rowsOf, statement } from "./store/statement.ts";
 import { IN_BACKGROUND, type Store } from "./store/store.ts";
 
 /**
- * Seconds from the removal of all else of a deleted account to the removal of its events: longer than
- * the 6 within which every process has delivered them or has ended its streams.
+ * Seconds between the removal of everything else of a deleted account and the removal of its events: longer than the 6
+ * seconds within which every process has delivered them or has ended its streams.
  */
 export const EVENTS_KEPT = 10;
 /** Events that one step searches for those of deleted accounts: under 1 ms. */
@@ -58,7 +58,7 @@ const OF_KEY = [
 const OF_ACCOUNT = [
   deleteSome("live_activities", "account_id", ended),
   deleteSome("push_records", "account_id"),
-  // Those with a token tell the devices of the deletion.
+  // A delivery with its own address (`token`) still tells a device of the deletion.
   deleteSome("pushes", "account_id", sql`token is null`),
   deleteSome("idempotency", "account_id"),
   deleteSome("webhook_messages", "account_id"),

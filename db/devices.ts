@@ -13,7 +13,7 @@ import { columnsBut, insertWhere, qb, rowOf, select, statement } from "./store/s
 
 const { account_id: _, ...columns } = getTableColumns(devices);
 
-/** The devices of an account, the last registered first. None once the account is deleted. */
+/** The devices of an account, the last registered first; none once the account is deleted. */
 export const devicesOfAccount = select(
   qb
     .select(columns)
@@ -25,7 +25,7 @@ export const devicesOfAccount = select(
 /** The lane of a row `v` of `devices`. */
 export const laneOf = (v: Sql) => sql`${v}.apns_environment`;
 
-/** What the person calls a row `v` of `devices`. Triggers have the same names (triggers.md). */
+/** The name that the person knows a row `v` of `devices` by. Triggers write the same names (triggers.md). */
 export const labelOfDevice = (v: Sql) =>
   sql`case ${v}.platform when 'ios' then 'iPhone' when 'ipados' then 'iPad' when 'watchos' then 'Apple Watch' end`;
 

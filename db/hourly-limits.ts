@@ -5,8 +5,8 @@ import { p, type Sql, sql } from "./store/sql.ts";
 import { rowOf, statement } from "./store/statement.ts";
 
 /**
- * Statements on `column` (milliseconds, as JSON) of the row of `table` that `which` selects. Clocks of processes may
- * differ by up to a minute.
+ * Makes the statements of one limit. `column` of the row of `table` that `which` selects holds the times of its uses as
+ * JSON, in milliseconds. Clocks of processes may differ by up to a minute.
  */
 export function usesOf<P>(
   table: "accounts" | "channels" | "keys",

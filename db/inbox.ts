@@ -170,8 +170,8 @@ const dropMerged = statement(
 
 /**
  * Merges the unread `task.updated` items of the task into the newest one, `id`, once the key has more than
- * `LIMITS.unread_merge` unread items (§5.9.3). The older ids go: who acknowledges one of them must not acknowledge a
- * change that it never saw.
+ * `LIMITS.unread_merge` unread items (§5.9.3). The older items are deleted, so that nobody can acknowledge by an older
+ * id a change that only the newest item shows.
  */
 export function mergeTaskUpdates(item: {
   readonly id: string;

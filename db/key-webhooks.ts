@@ -12,12 +12,12 @@ import { insertWhere, rowOf, statement, updateSet } from "./store/statement.ts";
 
 const liveKey = sql`id = ${p("id")} and account_id = ${p("account_id")} and deleted_at is null`;
 
-/** How often the webhook of a key was set. */
+/** Counts how often the webhook of a key was set. */
 export const webhookSets = usesOf("keys", "webhook_sets", RATES.webhook_sets, liveKey);
 
 /**
- * What a webhook that this credential sets ends with: the id of a grant, or {@link SECRET}; null for an account. No row
- * if the credential has ended.
+ * Reads what a webhook set with this credential depends on, so that it ends with it: the id of a grant, or {@link
+ * SECRET}; null for an account's token. No row if the credential has ended.
  */
 export const setterOf = statement(
   sql`select case kind when 'key_secret' then ${sql.raw(`'${SECRET}'`)} else grant_id end
@@ -42,7 +42,9 @@ export const deleteKeyWebhook = statement(
   sql`delete from channels where key_id = ${p("key_id")} and ${claimed}`,
 );
 
-/** Deletes the webhook of a key if it was set with the old secret, whose owner is to be told no more. */
+/**
+ * Deletes the webhook of a key if it was set with the old secret, so that whoever had that secret learns nothing more.
+ */
 export const deleteWebhookOfSecret = statement(
   sql`delete from channels where key_id = ${p("key_id")} and set_by = ${sql.raw(`'${SECRET}'`)} and ${claimed}`,
 );

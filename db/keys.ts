@@ -63,7 +63,7 @@ export const keyById = select(
   { one: true },
 );
 
-/** Newest first. */
+/** The keys of an account, newest first. */
 export const keysOfAccount = select(
   all,
   sql`where ${keys.account_id} = ${p("account_id")} and ${keys.deleted_at} is null order by ${keys.created_at} desc, ${keys.id} desc`,
@@ -96,7 +96,10 @@ export const keyByLabel = select(
   sql`where account_id = ${p("account_id")} and label = ${p("label")} and deleted_at is null order by created_at desc limit 1`,
 );
 
-/** True in SQL unless `last_used_at` is between `not_after` and `not_before`; a later one is of a clock that was ahead. */
+/**
+ * True in SQL unless `last_used_at` is between `not_after` and `not_before`. A later time was written by a clock that
+ * was ahead.
+ */
 export const isTouchDue = sql`(last_used_at is null or last_used_at <= ${p("not_after", keys.last_used_at)}
   or last_used_at >= ${p("not_before", keys.last_used_at)})`;
 

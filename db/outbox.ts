@@ -108,7 +108,9 @@ const prune = statement(
 /** The events as the feed and the pruner use them. */
 export function createOutbox(store: Store) {
   return {
-    /** The newest number that was given; 0 before the first. `within`: as for {@link Store.read}. */
+    /**
+     * The number of the newest event that was ever written; 0 before the first one. `within`: see {@link Store.read}.
+     */
     async latest(within?: number): Promise<number> {
       const [row] = await store.read(latest({}), { within });
       return row ? row[0] : 0;

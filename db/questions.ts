@@ -34,7 +34,7 @@ export interface QuestionRow {
   readonly question: Question;
   readonly account_id: string;
   readonly hidden: boolean | null;
-  /** The whole text of its action, if the context is read too (§2.5.2). */
+  /** The whole text of its action, only if the context is read too (§2.5.2). */
   readonly action_text?: string | null;
 }
 

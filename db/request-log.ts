@@ -16,7 +16,7 @@ export interface LogBlock {
   readonly entries: readonly PackedEntry[];
 }
 
-/** Up to `limit` of the newest blocks of a key, with at least as many entries. None once the key is deleted. */
+/** Up to `limit` of the newest blocks of a key, which have at least as many entries. None once the key is deleted. */
 export const logOfKey = select(
   qb.select({ id: activity_blocks.id, entries: activity_blocks.entries }).from(activity_blocks),
   sql`where key_id = ${p("key_id")} and at >= ${p("since", activity_blocks.at)}

@@ -87,7 +87,7 @@ export function createRequestLogPruner(store: Store) {
       [pruneRequestLog({ after, last, before, limit })],
       IN_BACKGROUND,
     );
-    // The same keys again, until nothing old is left of them.
+    // Goes through the same keys again, until nothing old is left of them.
     if (result!.changes === limit) return true;
     const more = keys.length === limit;
     after = more ? last : "";

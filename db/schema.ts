@@ -174,7 +174,10 @@ export const questions = sqliteTable(
     context: text(),
     // Null unless it is a request for permission (§2.5.5).
     action: text({ mode: "json" }).$type<Omit<QuestionAction, "text">>(),
-    /** What asked: the client's prompt or turn for a request for permission, the MCP session for a tool call. */
+    /**
+     * What the question was asked in: the client's prompt or turn for a request for permission, the MCP session for a
+     * tool call.
+     */
     asked_in: text("action_turn"),
     /** Equal for equal tools and inputs. */
     action_digest: text(),
@@ -199,7 +202,9 @@ export const questions = sqliteTable(
   ],
 );
 
-/** Whether this version knows the value of a JSON column. If not, the row is treated as for {@link oneOf}. */
+/**
+ * Functions that tell for a JSON column if this version knows a value. If not, the row is treated as for {@link oneOf}.
+ */
 export const KNOWN_JSON: ReadonlyMap<unknown, (value: unknown) => boolean> = new Map([
   [questions.action, (value: unknown) => KnownAction.safeParse(value).success],
 ]);

@@ -16,7 +16,7 @@ const any = statement(sql`select name from secrets limit 1`, { gives: rowOf<[nam
 export const isNewStore = async (store: Pick<Store, "read">): Promise<boolean> =>
   (await store.read(any({}))).length === 0;
 
-/** The secret of this name. The first process to ask stores `fresh`, which all processes then get. */
+/** Returns the secret of this name. The first process that asks stores `fresh`, which every process then gets. */
 export async function sharedSecret(store: Store, name: string, fresh: string): Promise<string> {
   const [known] = await store.read(find({ name }));
   if (known) return known[0];

@@ -19,7 +19,7 @@ const columns = {
 
 const ofAccount = sql`account_id = ${p("account_id")} and kind = 'account_token'`;
 
-/** Newest first. */
+/** The sign-ins of an account, newest first. */
 export const sessionsOfAccount = select(
   qb.select(columns).from(credentials),
   sql`where ${ofAccount} order by created_at desc, id desc`,
@@ -58,7 +58,7 @@ export const isPastTrial = sql`exists (select 1 from credentials as own
 export const sessionsInTrial = sql`(select own.id from credentials as own
   where own.account_id = ${p("account_id")} and own.kind = 'account_token' and not ${pastTrial})`;
 
-/** Reads {@link isPastTrial}, which stays true, unless the only sign-in of an account adds another one. */
+/** Reads {@link isPastTrial}. Once true, it stays true, unless the only sign-in of an account adds another one. */
 export const pastTrialNow = statement(sql`select ${isPastTrial}`, {
   gives: rowOf<[is_past: 0 | 1]>(),
 });
@@ -81,7 +81,7 @@ export const claimConfirmation = statement(
   ),
 );
 
-/** Ends the trial of a sign-in, if the same batch gave the account the revision. */
+/** Ends the trial of a sign-in, if the same batch gave the account this revision. */
 export const confirmSession = statement(
   updateSet(
     credentials,

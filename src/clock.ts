@@ -43,7 +43,7 @@ const STALL = 1;
 /** A deadline, as a moment of {@link Clock.elapsed}. */
 export interface Due {
   due: number;
-  /** Whether a stall of the process has moved `due`. */
+  /** True if a stall of the process has moved `due`. */
   moved: boolean;
 }
 

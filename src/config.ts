@@ -4,7 +4,7 @@ import { isIP } from "node:net";
 import { z } from "zod";
 import { codeOf, LOG_LEVELS } from "./log.ts";
 
-/** Whether a text is an origin as a browser sends it: without a path or default port, in lower case. */
+/** True if a text is an origin as a browser sends it: without a path or default port, in lower case. */
 const isOrigin = (text: string): boolean =>
   /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 
@@ -17,7 +17,7 @@ function hostName(text: string): string | null {
   return url?.hostname.replace(/\.$/, "") || null;
 }
 
-/** Whether the user name and password of a URL can be decoded. */
+/** True if the user name and password of a URL can be decoded. */
 function isReadable(text: string): boolean {
   try {
     const { username, password } = new URL(text);
@@ -331,7 +331,7 @@ function publicUrlFault(text: string): string | null {
 const DECIMAL = /^(0|[1-9]\d{0,2})$/;
 
 /**
- * Whether a text is a network in CIDR notation, with a whole address: some parsers read `10/8` as 0.0.0.0/8, and others
+ * True if a text is a network in CIDR notation, with a whole address: some parsers read `10/8` as 0.0.0.0/8, and others
  * `012.0.0.0/8` as 10.0.0.0/8.
  */
 function isNetwork(text: string): boolean {

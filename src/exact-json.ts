@@ -69,14 +69,14 @@ function membersOf(object: Node | undefined): ReadonlyMap<string, Node> | undefi
   return members.size === children.length ? members : undefined;
 }
 
-/** Whether an object in the node has a name twice, of which a parser would keep only one. */
+/** True if an object in the node has a name twice, of which a parser would keep only one. */
 const repeatsName = (node: Node): boolean =>
   (node.type === "object" && !membersOf(node)) || (node.children ?? []).some(repeatsName);
 
 /** Longest number that is compared. JSON writers use less. */
 const NUMBER = 400;
 
-/** Whether a double can represent the number that was written. */
+/** True if a double can represent the number that was written. */
 const isExact = (value: number, source: string): boolean =>
   source.length <= NUMBER && numberOf(String(value)) === numberOf(source);
 

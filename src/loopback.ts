@@ -8,7 +8,7 @@ export const bareName = (hostname: string): string => hostname.replace(/\.$/, ""
 /** The host of a URL as a name or an address: IPv6 without its brackets. */
 export const unbracketed = (hostname: string): string => hostname.replace(/^\[(.*)\]$/, "$1");
 
-/** Whether a host, as a URL writes it (IPv6 in brackets), is this machine on its loopback interface. */
+/** True if a host, as a URL writes it (IPv6 in brackets), is this machine on its loopback interface. */
 export function isLoopback(hostname: string): boolean {
   const name = bareName(hostname);
   return (
@@ -22,7 +22,7 @@ export function isLoopback(hostname: string): boolean {
 /** This machine on any of its interfaces. */
 const UNSPECIFIED = ["0.0.0.0", "[::]"];
 
-/** Whether a proxy would resolve the host differently: it is this machine, or a name of the local network. */
+/** True if a proxy would resolve the host differently: it is this machine, or a name of the local network. */
 function isNear(hostname: string): boolean {
   if (isLoopback(hostname) || UNSPECIFIED.includes(hostname)) return true;
   // An IPv4 address of this machine, written as IPv6.

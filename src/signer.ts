@@ -10,7 +10,7 @@ export function createSigner(secret: string) {
     createHmac("sha256", secret).update(`${purpose}\0${text}`).digest("base64url");
   return {
     sign,
-    /** Whether `mark` is the digest of `text`; compares in constant time. */
+    /** True if `mark` is the digest of `text`; compares in constant time. */
     verify(purpose: string, text: string, mark: string): boolean {
       const [right, given] = [Buffer.from(sign(purpose, text)), Buffer.from(mark)];
       return right.length === given.length && timingSafeEqual(right, given);

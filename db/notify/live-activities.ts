@@ -39,9 +39,8 @@ export const dropOfActivity = statement(
 );
 
 /**
- * What a registration depends on, as one row: the setting, the status of the task (null if it is not the
- * account's), whether the device is the account's, and {@link mayChangeDevice}. No row for a deleted
- * account.
+ * What a registration depends on, as one row: the setting, the status of the task (null if it is not the account's), 1
+ * if the device is the account's, and {@link mayChangeDevice}. No row for a deleted account.
  */
 export const activityGrounds = statement(
   sql`select live_activities, (select status from tasks where ${ownTask}), ${ownDevice}, ${mayChangeDevice}

@@ -16,7 +16,10 @@ const CLEAR_WAIT = 1.5;
 const ms = (seconds: number) => sql.raw(seconds * 1000);
 const now = p("now", deliveries.due_at);
 
-/** What a change plans for the targets of an account. `visible` and `passive` have the kind `task`. */
+/**
+ * The kinds that a change may plan for the targets of an account. `visible` and `passive` are stored as the kind
+ * `task`.
+ */
 type PlannedKind = "visible" | "passive" | "silent" | "widget" | "start";
 
 interface Shape {
@@ -62,14 +65,14 @@ const ofKey = sql`key_id = ${p("changed_id")}`;
 const ofAccount = sql`account_id = ${p("changed_id")}`;
 
 /**
- * Ids of what a device `d` still shows of a key, as far as records are kept; a JSON list. A key has a bounded
- * number of tasks, but its account may have many more records, so this goes through the tasks.
+ * Ids of a key's questions and tasks that a device `d` still shows, as far as records are kept; a JSON list. A key has
+ * a bounded number of tasks, but its account may have many more records, so this goes through the tasks.
  */
 const shownOfKey = sql`(select json_group_array(id) from (
     select id from tasks where ${ofKey} and ${wasTried("task", sql`tasks.id`)}
     union all select id from questions where ${ofKey} and status = 'pending' and ${wasTried("question", sql`questions.id`)}))`;
 
-/** What was sent to a device of an account. An account may have a million tasks, so this goes through the records. */
+/** The records of what was sent to a device. An account may have a million tasks, so this goes through the records. */
 const triedOn = sql`account_id = d.account_id and device_id = d.device_id and kind in ('task', 'question') and attempts > 0`;
 const shownOfAccount = sql`(select json_group_array(id) from (
     select about as id from push_records where ${triedOn} union select subject from pushes where ${triedOn}) shown
@@ -126,7 +129,7 @@ const insert = <Guard>(kind: PlannedKind, guard: Sql<Guard>) => {
 const settingDiffers = sql`exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null
   and live_activities <> ${p("live_activities")})`;
 
-/** What a change of a row may plan, by table, besides {@link planQuestion} and ends. */
+/** The kinds that a change of a row may plan, by table, besides {@link planQuestion} and ends. */
 const KINDS = {
   tasks: ["visible", "passive", "silent", "widget", "start"],
   questions: ["silent"],
@@ -161,8 +164,8 @@ const plannedQuestion = insertNew({ kind: "question", urgency: 0 }, atRevision("
 const plannedBySetting = insert("silent", settingDiffers);
 
 /**
- * The configured lanes that take a kind of notification, as a JSON list. `ended`: those whose channels
- * replace an alert by how its subject ended.
+ * The configured lanes that send a kind of notification, as a JSON list. `ended`: lanes of channels that replace an
+ * alert when its subject ends.
  */
 export type LanesByKind = Readonly<Record<NotificationKind | "ended", string>>;
 
@@ -233,7 +236,7 @@ const isQuestion = sql`e.value like 'qst!_%' escape '!'`;
 const kindOfEnded = sql`case when ${isQuestion} then 'question' else 'task' end`;
 const wasShown = sql`case when ${isQuestion} then ${wasTried("question", sql`e.value`)} else ${wasTried("task", sql`e.value`)} end`;
 
-/** Whether a channel replaces alerts; assumed of one that has accepted nothing yet. */
+/** True in SQL if a channel replaces alerts, which is assumed until it has accepted something. */
 const mayReplace = sql`exists (select 1 from channels where id = d.device_id and (replaces = 1 or last_sent_at is null))`;
 
 /** Inserts a row for each id `e` and target `d`. It has the kind of the alert, with which it merges. */
@@ -253,8 +256,8 @@ const endedAt = (table: "tasks" | "questions") =>
 const ended = { tasks: endedAt("tasks"), questions: endedAt("questions") };
 
 /**
- * Plans to replace the alerts of questions and tasks by how these ended, on all targets that may show them,
- * if the row is at the revision `changed`. The channel `answered_by` shows the answer by itself.
+ * Plans to replace the alerts of questions and tasks that ended, on all targets that may show them, if the row is at
+ * the revision `changed`. The channel `answered_by` shows the answer by itself.
  */
 export function planEnded(
   ids: readonly string[],
@@ -284,7 +287,7 @@ export function planUpdate(
   return planUpdates[changed.table]({ ...valuesOf(row, changed), lanes: lanes.update });
 }
 
-/** Targets with what each was shown. The limit keeps SQLite from looking that up more than once. */
+/** Targets, each with the ids that it shows. The limit keeps SQLite from looking those up more than once. */
 const shownTo = <P>(table: "keys" | "accounts", shown: Sql<P>, which: Sql = sql`true`) =>
   sql`from (select d.*, ${shown} as shown ${targetsFor("alert")} and ${which} and ${atRevision(table)} limit -1) d`;
 

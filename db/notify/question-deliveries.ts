@@ -62,7 +62,10 @@ export const settleQuestion = statement(
     where question_id = ${p("question_id")} and target_id = ${p("target_id")} and status = 'queued'`,
 );
 
-/** Records the questions that open pages got. `rows`: a JSON list of ids and milliseconds. The first time counts. */
+/**
+ * Records that open pages got new questions. `rows`: a JSON list of pairs of a question's id and a time in
+ * milliseconds. Only the first time of a question counts.
+ */
 export const pagesWrote = statement(
   sql`insert into question_deliveries (${COLUMNS})
     select q.id, ${text(PAGE)}, ${newId(sql`(r.value ->> 1)`)}, ${text(PAGE)}, ${text(PAGE_LABEL)}, 'sent', r.value ->> 1, r.value ->> 1, null, null
@@ -70,7 +73,7 @@ export const pagesWrote = statement(
   { synced: false },
 );
 
-/** How far the newest `limit` deliveries got, as counts by lane. Ids sort by their time. */
+/** Counts, by lane, how far the newest `limit` deliveries got. Ids sort by their time. */
 export const furthestByLane = statement(
   sql`select lane, furthest, count(*) from (
       select lane, case when opened_at is not null then 'opened' when shown_at is not null then 'shown' else status end as furthest
@@ -86,8 +89,8 @@ const own = sql`q.id = ${p("question_id")} and q.account_id = ${p("account_id")}
 const mayReceive = sql`(${p("device_id")} is null or ${mayChangeDevice})`;
 
 /**
- * Takes a receipt for a target of the question, if it is the first of its kind. One of `shown_ms` and
- * `opened_ms` is the time; the other is null.
+ * Records a receipt for a target of the question, if it is the first of its kind. One of `shown_ms` and `opened_ms` is
+ * the time; the other is null.
  */
 export const takeReceipt = statement(
   sql`update question_deliveries set shown_at = coalesce(shown_at, ${p("shown_ms")}), opened_at = coalesce(opened_at, ${p("opened_ms")})
@@ -99,14 +102,14 @@ export const takeReceipt = statement(
 const room = sql`(select count(*) ${of_question}) < ${most}`;
 const RECEIVED = sql`'sent', ${p("now_ms")}, ${p("now_ms")}, ${p("shown_ms")}, ${p("opened_ms")}`;
 
-/** Takes the receipt of a page that has no row yet; parameters as of {@link takeReceipt}. */
+/** Records the receipt of a page that has no row yet; parameters as for {@link recordReceipt}. */
 export const takePageReceipt = statement(
   sql`insert into question_deliveries (${COLUMNS})
     select q.id, ${text(PAGE)}, ${newId(p("now_ms"))}, ${text(PAGE)}, ${text(PAGE_LABEL)}, ${RECEIVED}
     from questions q where ${own} and ${room} on conflict do nothing`,
 );
 
-/** Takes the receipt of a device that was registered after the question; parameters as of {@link takeReceipt}. */
+/** Records the receipt of a device that was registered after the question; parameters as for {@link recordReceipt}. */
 export const takeDeviceReceipt = statement(
   sql`insert into question_deliveries (${COLUMNS})
     select q.id, v.id, ${newId(p("now_ms"))}, ${laneOf(sql`v`)}, ${labelOfDevice(sql`v`)}, ${RECEIVED}
@@ -114,7 +117,10 @@ export const takeDeviceReceipt = statement(
     where ${own} and ${room} and ${mayReceive} on conflict do nothing`,
 );
 
-/** Whether the account has the question and the target, now or by a delivery, and whether the caller may report for it. */
+/**
+ * What a receipt depends on, as one row of 0 or 1: the account has the question; it has the target, now or by a
+ * delivery; and the caller may report for it.
+ */
 export const receiptGrounds = statement(
   sql`select exists (select 1 from questions where id = ${p("question_id")} and account_id = ${p("account_id")} and ${ofLiveKey("questions")}),
     exists (select 1 from devices where account_id = ${p("account_id")} and id = ${p("target_id")})

@@ -50,7 +50,7 @@ const now = at("now");
 /** Questions, what else is shown, and what is not shown. */
 const URGENCIES = [0, 1, 2];
 
-/** When the first delivery of `lane` without a lease falls due. */
+/** When the first delivery of `lane` without a lease is due. */
 export const nextDue = statement(
   sql`select min(at) from (${sql.join(
     URGENCIES.map(
@@ -69,7 +69,7 @@ export const leasesOf = statement(
   { gives: rowsOf<[lease: string]>() },
 );
 
-/** What a claim chooses from. */
+/** The columns by which a claim chooses. */
 const CANDIDATE = sql`seq, account_id, urgency, due_at`;
 const some = <P>(where: Sql<P>) =>
   sql`select * from (select ${CANDIDATE} from pushes where ${where} limit ${p("window")})`;
@@ -94,9 +94,9 @@ const ofAccount = sql.join(
 const ofAccounts = sql`select q.seq, q.account_id, q.urgency, q.due_at from json_each(${p("accounts")}) a join pushes q on q.seq in (${ofAccount})`;
 
 /**
- * Leases at most `limit` candidates, the urgent ones first, and among these one of each account at a time.
- * `busy`: what each account has under way, as a JSON object. An account may have `share` under way for each
- * of the `room` that it leaves to others, and always one: see src/notify/account-turns.ts.
+ * Leases at most `limit` candidates: urgent ones first, and accounts in turn, one delivery at a time. `busy`: how many
+ * requests each account has under way, as a JSON object. An account may have `share` requests under way for each of the
+ * `room` that it leaves to others, and always one: see src/notify/account-turns.ts.
  */
 const claim = <P>(candidates: Sql<P>) =>
   statement(
@@ -111,13 +111,12 @@ const claim = <P>(candidates: Sql<P>) =>
   );
 
 /**
- * Claims from the `window` deliveries of each urgency that have been due for longest, and from those whose
- * lease is one of `lapsed` (JSON list). Two processes never get the same. To a version before 0.2.0 a lease
- * ends at `until`.
+ * Claims from the `window` deliveries of each urgency that have been due for longest, and from those whose lease is one
+ * of `lapsed` (JSON list). Two processes never claim the same one. Versions before 0.2.0 end a lease at `until`.
  */
 export const claimDue = claim(oldest);
 
-/** Claims what is due of `accounts` (JSON list), at most `window` of each account and urgency. */
+/** Claims due deliveries of `accounts` (JSON list), at most `window` of each account and urgency. */
 export const claimOfAccounts = claim(ofAccounts);
 
 /**
@@ -161,7 +160,7 @@ export const makeDue = statement(
     and lease is null and due_at > ${now}`,
 );
 
-/** What a claim leased: by the end of its lease, the index on what is due finds it. */
+/** The rows that a claim leased, found by the end of the lease in the index on what is due. */
 const leased = (q: Sql) =>
   sql`${q}.environment = ${p("lane")} and ${q}.urgency in (0, 1, 2) and ${q}.due_at = ${at("until")} and ${q}.lease = ${p("lease")}`;
 
@@ -185,7 +184,7 @@ const contextHead = sql`substr(${questions.context}, 1, ${sql.raw(CONTEXT_READ)}
 /** A task without its description, which no notification shows. */
 const { description: _, ...task } = taskColumns.task;
 
-/** What a worker reads of a row. */
+/** The columns of a row that a worker reads. */
 const {
   more: _more,
   urgency: _urgency,
@@ -250,12 +249,15 @@ const claimed = qb
 type Nullable<T> = { readonly [Name in keyof T]: T[Name] | null };
 type Joined = Awaited<ReturnType<typeof claimed.execute>>[number];
 
-/** `target`: where it goes now, unless the row has a copy of the address. `channel`: all null for a device. */
+/**
+ * A claimed delivery. `target`: where it is sent now, unless the row has a copy of the address. `channel`: all null for
+ * a device.
+ */
 export type ClaimedDelivery = Pick<Joined, "delivery"> & {
   readonly [Name in Exclude<keyof Joined, "delivery">]: Nullable<NonNullable<Joined[Name]>>;
 };
 
-/** What a claim leased, the urgent ones first. */
+/** The deliveries that a claim leased, the urgent ones first. */
 export const claimedDeliveries = select(
   claimed as unknown as Query<ClaimedDelivery>,
   sql`where ${leased(sql`pushes`)} order by pushes.urgency, pushes.seq`,

@@ -66,7 +66,7 @@ export const newestRecords = select(
   sql`order by seq desc limit ${p("limit")}`,
 );
 
-/** By lane, how many of the oldest 10,000 deliveries wait, and since when the oldest does. */
+/** By lane, how many of the oldest 10,000 deliveries wait, and since when the oldest one does. */
 export const queuedDeliveries = statement(
   // Bounded: while nothing can be sent, there may be very many.
   sql`select environment, count(*), min(created_at)

@@ -36,9 +36,9 @@ import { sql } from "../store/sql.ts";
 export const UUID = sql`(lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-a' || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6))))`;
 
 /**
- * Where notifications can be sent: the address of a device or channel for one purpose. Triggers keep the
- * table equal to the token columns of `devices` and to the live activities that have not ended, in both
- * directions, since versions before 0.2.0 know only those. Removing a target also removes the token there.
+ * The addresses of devices and channels that notifications are sent to, each for one purpose. Triggers keep the table
+ * equal to the token columns of `devices` and to the live activities that have not ended, in both directions, since
+ * versions before 0.2.0 know only those. Removing a target also removes the token there.
  */
 export const deliveryTargets = sqliteTable(
   "push_targets",
@@ -53,9 +53,9 @@ export const deliveryTargets = sqliteTable(
     lane: text().notNull(),
     /** In a form that the channel defines, such as a token. A secret. */
     address: text().notNull(),
-    /** When it was last registered, also with the same address. */
+    /** The time of its last registration, also with the same address. */
     updated_at: timestamp().notNull(),
-    /** How the person knows it; null for a device. */
+    /** The name that the person knows it by; null for a device. */
     label: text(),
   },
   // Planning reads all targets of an account that are for one purpose.
@@ -63,9 +63,9 @@ export const deliveryTargets = sqliteTable(
 );
 
 /**
- * Deliveries that wait: at most one for each recipient, kind and subject, into which later changes merge.
- * A row holds ids and no content: it is rendered from the state of the tables when it is sent. queue.ts has
- * the states of a row. Columns are named as in 0.1.0.
+ * Deliveries that wait: at most one for each recipient, kind and subject, into which later changes merge. A row holds
+ * ids and no content: it is rendered from the state of the tables when it is sent. queue.ts has the states of a row.
+ * The columns have the names of version 0.1.0.
  */
 export const deliveries = sqliteTable(
   "pushes",
@@ -76,7 +76,10 @@ export const deliveries = sqliteTable(
     account_id: text().notNull(),
     recipient_id: text("device_id").notNull(),
     kind: oneOf(NOTIFICATION_KINDS).notNull(),
-    /** What it is about, and by which later changes merge; empty if it is about the account. */
+    /**
+     * Id of the question or task that it is about; empty if it is about the account. Later changes with the same
+     * subject merge into the row.
+     */
     subject: text().notNull(),
     key_id: text(),
     task_id: text(),
@@ -84,11 +87,11 @@ export const deliveries = sqliteTable(
     lane: text("environment").notNull(),
     /** A copy of the address if the target is about to go; null if the target is looked up. */
     address: text("token"),
-    /** For `silent`, the ids to clear; otherwise the names of what changed. */
+    /** Ids to clear, for the kind `silent`; otherwise the names of what changed. */
     parts: strings().notNull(),
     /** Parts that came while it was under way; null if none did. */
     more: strings(),
-    /** The order of claims: 0 questions, 1 what else is shown, 2 what is not. */
+    /** The order of claims: 0 for questions, 1 for other alerts, 2 for what shows nothing. */
     urgency: integer().notNull(),
     /** When it may be sent; while it is leased, an estimate of the end of the lease. */
     due_at: timestamp().notNull(),
@@ -175,7 +178,7 @@ export const pageProcesses = sqliteTable("page_processes", {
   until: timestamp().notNull(),
 });
 
-/** Accounts with an open page, by process. A row counts while the lease of its process lasts. */
+/** Accounts with an open page, by process. A row counts until the lease of its process ends. */
 export const openPages = sqliteTable(
   "open_pages",
   {
@@ -203,7 +206,7 @@ export interface ChannelSecret {
 /** The webhook of a key has a type of its own, so that no query takes it for a channel of the person. */
 const STORED_TYPES = [...ChannelType.options, "key_webhook"] as const;
 
-/** What a channel sends, as far as this version knows it. */
+/** The subjects that a channel sends, as far as this version knows them. */
 const knownSubjects = customType<{ data: Sends; driverData: string }>({
   dataType: () => "text",
   toDriver: (sends) => JSON.stringify(sends),
@@ -234,7 +237,7 @@ export const channels = sqliteTable(
     /** The digest of an endpoint that may exist once on the whole server; null for other channels. */
     endpoint_digest: text(),
     origin: text().notNull(),
-    /** Host name of the URL, by which connections are counted. */
+    /** Host name of the URL. Connections are counted by host. */
     host: text().notNull(),
     hint: text().notNull(),
     last_sent_at: timestamp(),
@@ -246,7 +249,7 @@ export const channels = sqliteTable(
     missed: integer().notNull().default(0),
     created_at: timestamp().notNull(),
     revision: text("change_id").notNull(),
-    /** Whether the service replaces an alert by the next one about its subject. */
+    /** True if the service replaces an alert by the next one about its subject. */
     replaces: integer({ mode: "boolean" }).notNull().default(false),
     /** When a test first succeeded. Before, a webhook is sent nothing but tests. */
     confirmed_at: timestamp(),
@@ -256,13 +259,15 @@ export const channels = sqliteTable(
     queued: integer().notNull().default(0),
     /** Attempts in the last minute. */
     attempts: moments(),
-    /** Until when nothing is sent, since the receiver asked for that. */
+    /** The end of a pause that the receiver asked for. */
     held_until: timestamp(),
     /** When its messages were last claimed: the channel that waits longest is next. */
     claimed_at: timestamp(),
     /** The key whose inbox it is for; null for a channel of the person. */
     key_id: text(),
-    /** What a key set its webhook with: the id of a grant, or {@link SECRET}. Null if an account set it. */
+    /**
+     * The credential that a key set its webhook with: the id of a grant, or {@link SECRET}. Null if an account set it.
+     */
     set_by: text(),
     /** When the next of its messages may be sent; null if none waits. Triggers of migration 0028 keep it. */
     due_at: timestamp(),

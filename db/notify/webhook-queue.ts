@@ -51,7 +51,7 @@ export const messageLeases = statement(
   { gives: rowsOf<[lease: string]>() },
 );
 
-/** Puts back what has one of the leases `lapsed` (JSON list). */
+/** Puts back the messages that have one of the leases `lapsed` (JSON list). */
 export const releaseLapsed = statement(
   sql`update webhook_messages set lease = null, due_at = ${now}
     where lease in (select value from json_each(${p("lapsed")}))`,
@@ -73,7 +73,7 @@ export const misdatedChannels = statement(
   { gives: rowsOf<[channel_id: string]>() },
 );
 
-/** Makes what waits for the channels `ids` (JSON list) due now: statements of one batch, in this order. */
+/** Makes the waiting messages of the channels `ids` (JSON list) due now: statements of one batch, in this order. */
 export const makeMessagesDue = [
   statement(
     sql`update channels set held_until = null where id in (select value from json_each(${p("ids")})) and held_until > ${now}`,
@@ -84,7 +84,7 @@ export const makeMessagesDue = [
   ),
 ];
 
-/** How many of the oldest 10,000 messages wait, and since when the oldest does; null if none waits. */
+/** How many of the oldest 10,000 messages wait, and since when the oldest one does; null if none waits. */
 export const queuedMessages = statement(
   sql`select count(*), min(created_at) from (select created_at from webhook_messages order by seq limit 10000)`,
   { gives: rowOf<[rows: number, oldest_ms: number | null]>() },
@@ -129,7 +129,7 @@ export const dueMessages = statement(
   },
 );
 
-/** Leases those of the messages `seqs` (JSON list) without a lease, within the limit of attempts of each channel. */
+/** Leases the messages `seqs` (JSON list) that have no lease, within the limit of attempts of each channel. */
 export const claimMessages = statement(
   sql`update webhook_messages set lease = ${p("lease")}, due_at = ${p("until", webhookMessages.due_at)}, attempts = attempts + 1
     where seq in (select seq from (
@@ -147,7 +147,7 @@ export const countAttempts = statement(
     where id in (select channel_id from webhook_messages where lease = ${p("lease")})`,
 );
 
-/** What a worker reads of a message. */
+/** The columns of a message that a worker reads. */
 const {
   account_id: _a,
   channel_id: _c,
@@ -175,7 +175,7 @@ const claimed = qb
 
 export type ClaimedMessage = Awaited<ReturnType<typeof claimed.execute>>[number];
 
-/** What a claim leased, with its channels. */
+/** The messages that a claim leased, with their channels. */
 export const claimedMessages = select(claimed, sql`where webhook_messages.lease = ${p("lease")}`, {
   unknown: "row",
 });

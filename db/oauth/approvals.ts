@@ -59,7 +59,7 @@ const prune = statement(
     select id from approvals where expires_at <= ${p("now", approvals.expires_at)} limit ${p("limit")})`,
 );
 
-/** Deletes up to `limit` approvals that have expired by `now`; gives their number. */
+/** Deletes up to `limit` approvals that have expired by `now`, and returns their number. */
 export async function pruneApprovals(store: Store, now: number, limit: number): Promise<number> {
   const [result] = await store.write([prune({ now, limit })], IN_BACKGROUND);
   return result!.changes;

@@ -65,7 +65,7 @@ export const grantByFamily = select(all, sql`where family_digest = ${p("family_d
   one: true,
 });
 
-/** A token of a grant; `replaced_at` is null for the newest. */
+/** The grant of a token; `replaced_at` is null for the newest token. */
 export const tokenByDigest = select(
   qb
     .select({
@@ -82,7 +82,7 @@ export const tokenByDigest = select(
 /** The row is as it was when the change was decided. */
 const unchanged = sql`id = ${p("id")} and change_id = ${p("old_revision")}`;
 
-/** Gives the grant a code, unless one has been used. */
+/** Stores the authorization code of a grant, unless one has been used. */
 export const setCode = statement(
   updateSet(
     grants,
@@ -103,7 +103,7 @@ export const renewGrant = statement(
   updateSet(grants, ["last_used_at", "expires_at", "revision"], unchanged),
 );
 
-/** Only sets a revision, for the statements after it that end the grant. */
+/** Gives the grant a new revision, for the statements after it that end the grant. */
 export const claimGrant = statement(updateSet(grants, ["revision"], sql`id = ${p("id")}`));
 
 /** Like {@link claimGrant}, if the grant is the account's and of that key. */
@@ -179,7 +179,7 @@ const prune = statement(
     select id from grants where expires_at <= ${p("now", grants.expires_at)} limit ${p("limit")})`,
 );
 
-/** Deletes up to `limit` grants that have expired by `now`, with their tokens; gives the number of grants. */
+/** Deletes up to `limit` grants that have expired by `now`, with their tokens, and returns the number of grants. */
 export async function pruneGrants(store: Store, now: number, limit: number): Promise<number> {
   const [result] = await store.write([prune({ now, limit })], IN_BACKGROUND);
   return result!.changes;

@@ -18,7 +18,7 @@ export const grants = sqliteTable(
     key_id: text().notNull(),
     /** Digest of the `client_id`. */
     client_digest: text().notNull(),
-    /** What the client calls itself. */
+    /** The name that the client gives itself. */
     client_name: text(),
     /** Host of the redirect URI; null: a program on the person's computer. */
     client_host: text(),

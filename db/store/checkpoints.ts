@@ -30,7 +30,7 @@ export function createCheckpoints(path: string, clock: Clock, report: ReportFaul
   let changes = 0;
   let running: Promise<void> | undefined;
   let closed = false;
-  /** Whether this process has changed the store. */
+  /** True if this process has changed the store. */
   let changed = false;
 
   const run = async (): Promise<void> => {

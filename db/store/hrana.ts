@@ -86,7 +86,7 @@ interface Step {
   readonly condition?: Condition;
 }
 
-/** What the streams of a store share: what they know about the store that the server has now. */
+/** The state that all streams of a store share: how they recognize the store behind the server. */
 export const createGuard = () => ({
   /** Fails on every other store (store-proof.ts); null before the right one is known. */
   proof: null as Statement | null,
@@ -273,7 +273,7 @@ export function createHranaStream(
     }
   }
 
-  /** Gives the check that failed, if one did, and with it the transaction. */
+  /** Runs a group as one transaction. Returns the check that made it fail, if one did. */
   async function transact(
     statements: readonly Statement[],
     hasWork: (guard: string) => boolean,

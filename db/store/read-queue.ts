@@ -17,7 +17,7 @@ export const SERVER_STORE = {
   lists_per_request: 4,
   /** Round trips of reads under way at once; more only queue in the server, which has few cores. */
   read_requests: 4,
-  /** Those of them that may be of lists. */
+  /** Lists among these round trips, at most. */
   list_requests: 2,
   /** Reads that wait for a round trip, some 3 s of the server's time; one more is `503`. */
   reads_queued: 16_384,

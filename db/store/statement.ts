@@ -44,8 +44,8 @@ interface SelectOptions<Name extends string = string> {
   /** Names of parameters in the columns of the query, which are not in its type. */
   readonly params?: readonly Name[];
   /**
-   * What to do with a value that only a newer version knows (`oneOf` in schema.ts). `part`, the default: leave out
-   * the row if it is in the table in FROM, or read a joined part as if it were not there. `row`: always leave out the
+   * How to read a value that only a newer version knows (`oneOf` in schema.ts). `part`, the default: leave out the row
+   * if the value is in the table in FROM, or read a joined part as if it were not there. `row`: always leave out the
    * row. `kept`: read the value as it is.
    */
   readonly unknown?: "part" | "row" | "kept";
@@ -184,10 +184,10 @@ function reader(
 }
 
 declare const ROW: unique symbol;
-/** {@link Statement.gives}, with the type of the rows. */
+/** {@link Statement.returns}, with the type of the rows. */
 type Gives<Row> = Statement["gives"] & { readonly [ROW]?: Row };
 
-/** For {@link statement}: it gives rows of these cells, or at most one. */
+/** For {@link statement}: it returns rows of these cells, or at most one. */
 export const rowsOf = <Row extends Cell[]>(): Gives<Row> => "rows";
 export const rowOf = <Row extends Cell[]>(): Gives<Row> => "row";
 

@@ -35,7 +35,7 @@ export interface Statement<Row = unknown> {
    * the statement. A server runs it in place of the statement, until it has returned a row once.
    */
   readonly only_if?: Statement | undefined;
-  /** The same INSERT for many rows, with which a server replaces those of one group. */
+  /** An INSERT of many rows, with which a server replaces the equal INSERTs of one group. */
   readonly many?: ManyRows | undefined;
   /** True for the statements of a batch written as {@link WriteOptions.is_independent}. */
   readonly is_independent?: boolean | undefined;
@@ -53,7 +53,7 @@ export interface ManyRows {
   readonly key: number;
 }
 
-/** What a statement of a batch did. The numbers mean something only if it gives no rows. */
+/** The result of a statement of a batch. The numbers mean something only if it returns no rows. */
 export interface WriteResult {
   readonly rows: Cell[][];
   /** Rows that the statement itself inserted, updated or deleted, without those of triggers. */

@@ -20,7 +20,7 @@ export interface Check {
   readonly guards: ReadonlyMap<string, Statement>;
 }
 
-/** What a statement gives that was not run. */
+/** The result of a statement that was not run. */
 const SKIPPED: WriteResult = { rows: [], changes: 0, row_id: 0 };
 
 /** Identifies a query of {@link Statement.only_if}. */

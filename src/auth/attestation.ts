@@ -93,7 +93,7 @@ function readCertificate(der: Buffer): Chained {
   };
 }
 
-/** Whether each is valid at `now` and was issued by the next, which may issue. The last one is trusted. */
+/** True if each is valid at `now` and was issued by the next, which may issue. The last one is trusted. */
 function leads(chain: readonly Chained[], now: number): boolean {
   return chain.every(({ x509, fields: { validity } }, i) => {
     const ms = now * 1000;

@@ -70,7 +70,7 @@ export function createAuth({ store, clock, tickets }: AuthOptions) {
     (await store.read(endedToken({ digest: credential }))).length > 0;
 
   return {
-    /** Whether an `Authorization` header has the form of a credential, valid or not. */
+    /** True if an `Authorization` header has the form of a credential, valid or not. */
     isWellFormed: (header: string | null): boolean =>
       header !== null && (BEARER.test(header) || isTicket(header)),
 
@@ -91,7 +91,7 @@ export function createAuth({ store, clock, tickets }: AuthOptions) {
     },
 
     /**
-     * Whether a header has an account token that has ended in this store; false for one that the store has never seen
+     * True if a header has an account token that has ended in this store; false for one that the store has never seen
      * (§4.1.7). Call it only for a header that {@link authenticate} rejected.
      */
     async hasEnded(header: string | null): Promise<boolean> {
@@ -100,7 +100,7 @@ export function createAuth({ store, clock, tickets }: AuthOptions) {
     },
 
     /**
-     * Whether a header has an access token of OAuth that has expired. Its client gets a new one, so the request does not
+     * True if a header has an access token of OAuth that has expired. Its client gets a new one, so the request does not
      * count as a failure (§18.8.2).
      */
     async isExpired(header: string | null): Promise<boolean> {

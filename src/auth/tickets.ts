@@ -19,7 +19,7 @@ const TICKET = /^[Bb][Ee][Aa][Rr][Ee][Rr] +(mcq_([\w-]{43})([\w-]{43}))$/;
 /** An id without its prefix. */
 const ID = /^(qst|chn)_([0-9a-f]{32})$/;
 
-/** Whether an `Authorization` header has the form of a ticket, valid or not. */
+/** True if an `Authorization` header has the form of a ticket, valid or not. */
 export const isTicket = (header: string | null): boolean => header !== null && TICKET.test(header);
 
 const signed = ({ question_id, channel_id }: Subject) => `${question_id}.${channel_id}`;

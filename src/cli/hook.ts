@@ -120,7 +120,7 @@ function argumentsIn(client: HookClient, text: string): Arguments | null {
 }
 
 /**
- * Whether Gemini CLI is about to use one of Relay's own tools. The server is read from `mcp_context`, since the tool's
+ * True if Gemini CLI is about to use one of Relay's own tools. The server is read from `mcp_context`, since the tool's
  * name, `mcp_<server>_<tool>`, is ambiguous.
  */
 function usesRelay(text: string, server?: string): boolean {

@@ -16,7 +16,7 @@ export interface Io {
    */
   readonly flush: () => Promise<void>;
   readonly err: (text: string) => void;
-  /** Whether standard error is a terminal. */
+  /** True if standard error is a terminal. */
   readonly err_is_terminal: boolean;
   /**
    * Reads all of standard input. Rejects with the signal's reason once it aborts. Invalid UTF-8 is
@@ -41,7 +41,7 @@ export class Fault extends Error {}
 export class OutputFault extends Fault {
   /** Such as `ENOSPC: no space left on device, write`. */
   readonly reason: string;
-  /** Whether its reader has gone, as `head` does. */
+  /** True if its reader has gone, as `head` does. */
   readonly is_closed: boolean;
 
   constructor({ message, code }: NodeJS.ErrnoException) {

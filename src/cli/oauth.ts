@@ -37,7 +37,7 @@ class Refused extends Fault {
   }
 }
 
-/** Whether the server refused for one of these reasons. */
+/** True if the server refused for one of these reasons. */
 export const isRefusedFor = (error: unknown, ...reasons: readonly string[]): boolean =>
   error instanceof Refused && reasons.includes(error.error);
 

@@ -41,7 +41,7 @@ export class RelayError extends Error {
     this.ended = details.ended ?? false;
   }
 
-  /** Whether the request may succeed if it is repeated later. */
+  /** True if the request may succeed if it is repeated later. */
   get is_transient(): boolean {
     if (this.code !== "unexpected_response") return TRANSIENT.has(this.code);
     return this.status !== null && (this.status >= 500 || TRANSIENT_STATUS.has(this.status));

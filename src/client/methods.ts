@@ -14,11 +14,11 @@ interface Route {
   readonly method: Method;
   /** With `{parameter}`s. */
   readonly path: string;
-  /** Whether fields are sent in the body. */
+  /** True if fields are sent in the body. */
   readonly body?: true;
   /** The fields that are sent in the query; true: all. */
   readonly query?: true | readonly string[];
-  /** Whether the route accepts an `Idempotency-Key` (§8.1). */
+  /** True if the route accepts an `Idempotency-Key` (§8.1). */
   readonly idempotent?: true;
 }
 

@@ -11,7 +11,7 @@ import type { StoredEvent } from "../model/event.ts";
 /** Seconds without an answer of the store until event streams and waits end: 6 in all. */
 const STORE_SILENCE = 4;
 
-/** What the feed reads of the store. */
+/** The reads of the outbox that the feed makes. */
 interface EventSource {
   /** The newest event's number. Rejects after `within` seconds. */
   latest(within: number): Promise<number>;
@@ -31,7 +31,7 @@ export type Feed = ReturnType<typeof createFeed>;
 
 /** Events in one read. The largest have 65 kB, and a libSQL server refuses answers of more than 10 MB. */
 const PAGE = 100;
-/** Seconds between polls while nobody listens, and while the store is away. */
+/** Seconds between polls while nobody listens, and while the store cannot be reached. */
 const IDLE_POLL = 0.25;
 
 export function createFeed({ source, clock, log }: FeedOptions) {
@@ -50,7 +50,7 @@ export function createFeed({ source, clock, log }: FeedOptions) {
   /** When a read began, or the store last answered; by {@link Clock.elapsed}. */
   let answered_at = 0;
 
-  /** Seconds until the store counts as lost if it does not answer. */
+  /** Seconds that the store has left to answer before it counts as lost. */
   const timeLeft = (): number => answered_at + STORE_SILENCE - clock.elapsed();
 
   const deliver = (event: StoredEvent) => {
@@ -200,7 +200,7 @@ export function createFeed({ source, clock, log }: FeedOptions) {
       return cancel;
     },
 
-    /** Calls `listener` when events may have been missed, because the store is or was away. */
+    /** Calls `listener` when events may have been missed, because the store cannot be reached or is just back. */
     onLost(listener: () => void): Cancel {
       losses.add(listener);
       return () => losses.delete(listener);

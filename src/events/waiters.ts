@@ -14,7 +14,7 @@ interface WaitRead<T> {
   readonly again_in?: number;
 }
 
-/** A counted wait of its owner. It may be released more than once. */
+/** A wait that counts toward the limit of its owner. It may be released more than once. */
 export interface WaitSlot {
   release(): void;
 }

@@ -11,8 +11,8 @@ import { fits, isBlank } from "../model/text.ts";
 import { commasIn } from "../overload/json-bounds.ts";
 
 /**
- * Reads how a hook calls; null at any other address. Throws `422 fields.wait` for a `wait` that is not a number of
- * seconds within its bounds, `422 fields.server` for a `server` that is not a name.
+ * Reads the options of a hook's call from the query; null at any other address. Throws `422 fields.wait` for a `wait`
+ * that is not a number of seconds within its bounds, `422 fields.server` for a `server` that is not a name.
  */
 export function hookOptions(request: Request, message: Message): HookOptions | null {
   const at = request.url.indexOf("?");
@@ -29,7 +29,7 @@ export function hookOptions(request: Request, message: Message): HookOptions | n
 const callsHook = ({ method, params }: Message): boolean =>
   method === "tools/call" && params.name === APPROVE;
 
-/** The message of a hook whose `body` is this text, with the arguments as they were sent. */
+/** Returns the message of a hook with its arguments as they were sent in `body`. */
 export const withExactArguments = (message: Message, body: string): Message =>
   callsHook(message)
     ? {
@@ -79,7 +79,7 @@ function serverIn(query: URLSearchParams): string | undefined {
   return failFields({ server: `must be one name of 1 to ${most} characters` });
 }
 
-/** Whether a client accepts an event stream. */
+/** True if a client accepts an event stream. */
 export const takesStream = ({ headers }: Request): boolean =>
   headers.get("accept")?.includes("text/event-stream") === true;
 
@@ -89,7 +89,9 @@ interface AnswerStream {
   readonly clock: Clock;
 }
 
-/** Makes a stream of one message. It begins at once and pings: a client gives up after 60 s of silence. */
+/**
+ * Makes a stream that sends one message. It begins at once and pings, since a client gives up after 60 s of silence.
+ */
 export function answerStream({ answer, clock }: AnswerStream) {
   const encoder = new TextEncoder();
   let cancel_ping: Cancel = () => {};

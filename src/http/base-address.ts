@@ -14,7 +14,7 @@ interface BaseAddressOptions {
   readonly listen_host: string;
   /** The port that it listens on, known once it listens. */
   readonly port: () => number;
-  /** Whether this process serves TLS itself. */
+  /** True if this process serves TLS itself. */
   readonly tls: boolean;
   /** `TRUST_PROXY`: above 0, `X-Forwarded-Proto` gives the scheme. */
   readonly trusted_hops: number;
@@ -42,7 +42,7 @@ export function createBaseAddresses(options: BaseAddressOptions) {
   );
 
   /**
-   * Whether a request for this host name or IP address (IPv6 in brackets) may be meant for this server, on any
+   * True if a request for this host name or IP address (IPv6 in brackets) may be meant for this server, on any
    * port (§1.7.2). DNS rebinding needs a dotted name, so every other name is accepted.
    */
   const isAcceptedHost = (hostname: string): boolean => {
@@ -112,7 +112,7 @@ export function createBaseAddresses(options: BaseAddressOptions) {
       return { url: null, reason };
     },
 
-    /** Whether MCP clients accept OAuth at this base address: loopback, or https with a DNS name. */
+    /** True if MCP clients accept OAuth at this base address: loopback, or https with a DNS name. */
     offersOAuth(base: string): boolean {
       const { protocol, hostname } = new URL(base);
       return isLoopback(hostname) || (protocol === "https:" && !isAddress(hostname));
@@ -138,13 +138,13 @@ export function parseHost(host: string, protocol: string): URL | null {
 
 const hostnameOf = (host: string): string => parseHost(host, "http:")?.hostname ?? "";
 
-/** Whether a host in serialized form is an IP address. */
+/** True if a host in serialized form is an IP address. */
 const isAddress = (hostname: string): boolean => hostname.startsWith("[") || isIP(hostname) === 4;
 
-/** Whether a `HOST` means every interface. */
+/** True if a `HOST` means every interface. */
 const listensOnAll = (host: string): boolean => host === "0.0.0.0" || /^[0:]+$/.test(host);
 
-/** At most so many addresses are shown: an interface may have many of IPv6. */
+/** Addresses that are shown at most: an interface may have many of IPv6. */
 const SHOWN = 8;
 
 /** Bridges and tunnels of containers, virtual machines and VPNs, by their usual names. */

@@ -28,20 +28,22 @@ function declaredLength({ headers }: Request): number | null {
   return header === null ? null : Number(header);
 }
 
-/** Refuses a body whose declared size is over the limit; gives that size, null without one. */
+/**
+ * Throws `413 body_too_large` for a body whose declared size is over the limit. Returns that size, or null without one.
+ */
 export function checkDeclaredSize(request: Request): number | null {
   const declared = declaredLength(request);
   if (declared !== null && declared > LIMITS.body_bytes) fail("body_too_large");
   return declared;
 }
 
-/** Whether a body may have more than `bytes`, by the headers alone: one without a declared length may. */
+/** True if a body may have more than `bytes`, by the headers alone: one without a declared length may. */
 export function mayExceed(request: Request, bytes: number): boolean {
   const declared = declaredLength(request);
   return declared === null ? request.body !== null : declared > bytes;
 }
 
-/** The limits of the address that a route without a credential checks before it reads a large body. */
+/** The limits of the address that are checked before a large body is read on a route without a credential. */
 export const openLimits = (limit: RouteLimit | undefined): readonly AddressLimit[] =>
   limit === undefined || limit === "accounts" ? ["address"] : ["address", limit];
 

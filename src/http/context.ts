@@ -1,4 +1,4 @@
-/** Makes the context of the calls of a request. */
+/** Makes the context in which the calls of a request run. */
 
 import { isUtf8 } from "node:buffer";
 import type { Context, Services } from "../../routers/context.ts";

@@ -8,7 +8,7 @@ interface HealthOptions {
   readonly probe: () => Promise<unknown>;
   /** False while writes fail or reads meet faults. */
   readonly usable: () => boolean;
-  /** What an operator should know, whether the state is `ok` or not; usually empty. */
+  /** Problems that an operator should know of, whether the state is `ok` or not; usually empty. */
   readonly problems: () => readonly HealthProblem[];
   readonly version: string;
 }

@@ -52,9 +52,8 @@ export function idempotentRequestOf(
 }
 
 /**
- * Reads the header of a tRPC mutation into its context. `/trpc/<name>` is a path of its own, so a change made
- * there is not known on REST. A batch is refused, since its one response could not say which of its calls were
- * done before.
+ * Reads the header of a tRPC mutation into its context. `/trpc/<name>` is a path of its own, so a change made there is
+ * not known on REST. A batch is refused, since its one response could not say which of its calls were done before.
  */
 export async function takeIdempotencyKey(
   request: Request,

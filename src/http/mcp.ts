@@ -35,7 +35,7 @@ interface McpOptions {
   readonly tools: Tools;
   readonly createContext: CreateContext;
   readonly bodies: Bodies;
-  /** Gives `403 forbidden` for a request that does not name this server, else null. */
+  /** Returns `403 forbidden` for a request that does not name this server, else null. */
   readonly foreignSource: (request: Request) => ServiceError | null;
   readonly recordClient: (usage: Usage, client: ClientInfo) => Promise<void> | undefined;
   readonly signer: Signer;

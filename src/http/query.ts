@@ -12,7 +12,7 @@ export interface Decoder {
 
 const one = (decode: Decoder["decode"]): Decoder => ({ decode, repeats: false });
 
-/** The decoder of a query field: decimal integer, `true` or `false`, list with commas, or plain text. */
+/** Returns the decoder of a query field: decimal integer, `true` or `false`, list with commas, or plain text. */
 export function decoderOf(schema: z.ZodType): Decoder {
   let inner: z.core.$ZodType = schema;
   while (

@@ -1,4 +1,4 @@
-/** What one request costs its caller or its address, and when it is refused for that (§10.6). */
+/** Charges one request to its caller or its address, and refuses it above a limit (§10.6). */
 
 import type { Auth } from "../auth/authenticate.ts";
 import type { Clock } from "../clock.ts";
@@ -44,7 +44,7 @@ export function createCharges(
   let unspent: Quota | null = null;
   /** The refusal for the address, which is then not charged again. */
   let exhausted: ServiceError | undefined;
-  /** Whether the first call was paid for by `prepayBody`, and its refusal. */
+  /** True once `prepayBody` has paid for the first call, and the error if it was refused. */
   let prepaid = false;
   let refused_ahead: ServiceError | undefined;
 
@@ -210,7 +210,7 @@ export function createCharges(
     },
 
     /**
-     * Gives the error to answer with. A refusal without a valid credential is charged to the address, and becomes
+     * Returns the error to respond with. A refusal without a valid credential is charged to the address, and becomes
      * `429 rate_limited` once the address is above its limit (§10.6.4).
      */
     async settleError(error: ServiceError): Promise<ServiceError> {

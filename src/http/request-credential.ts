@@ -8,7 +8,7 @@ export type RequestCredential = ReturnType<typeof createCredential>;
 
 export function createCredential(auth: Auth, header: string | null) {
   let caller: CredentialHolder | null | undefined;
-  /** Whether the header holds an account token that has ended. */
+  /** True if the header holds an account token that has ended. */
   let has_ended = false;
   /** The look-up of a credential that was recalled. */
   let looked_up: Promise<Authenticated | null> | undefined;
@@ -30,14 +30,14 @@ export function createCredential(auth: Auth, header: string | null) {
     /** Looks the credential up. */
     authenticate,
 
-    /** Takes the credential for invalid, since it is not looked up. */
+    /** Treats the credential as invalid and never looks it up, for a public route. */
     ignore(): void {
       caller = null;
     },
 
     /**
-     * Gives what this process remembers of the credential, and begins to look it up; the outcome of the call
-     * must then go through {@link confirm}. Null when nothing is remembered.
+     * Returns what this process remembers of the credential, and begins to look it up; the outcome of the call must
+     * then go through {@link confirm}. Null when nothing is remembered.
      */
     recall(): Authenticated | null {
       const recalled = auth.recall(header);
@@ -49,7 +49,7 @@ export function createCredential(auth: Auth, header: string | null) {
       return recalled;
     },
 
-    /** Gives the outcome of `work`, or `401 unauthorized` when a recalled credential is no longer valid. */
+    /** Returns the outcome of `work`, or throws `401 unauthorized` when a recalled credential is no longer valid. */
     confirm<T>(work: Promise<T>): Promise<T> {
       // The usual case needs no further promise.
       if (!looked_up) return work;
@@ -57,7 +57,7 @@ export function createCredential(auth: Auth, header: string | null) {
       return work.then(confirmed, confirmed);
     },
 
-    /** The error, marked when it is `401` for an account token that has ended (§4.1.7). */
+    /** Returns the error, marked when it is `401` for an account token that has ended (§4.1.7). */
     markEnd(error: ServiceError): ServiceError {
       const { code, challenge } = error;
       if (code !== "unauthorized" || error.ended || !has_ended) return error;

@@ -34,7 +34,7 @@ function headersOf(quota: Quota | null) {
   return found;
 }
 
-/** Text of at most so many UTF-16 units is never a large answer. */
+/** UTF-16 units up to which a text is never a large answer. */
 const SMALL_UNITS = Math.floor(LIMITS.answer_free_bytes / 3);
 
 interface AnswerOptions {
@@ -66,7 +66,7 @@ function large(text: string, scope: RequestScope, refusable: boolean): AnswerBod
   return scope.answer.large(Buffer.from(text), refusable);
 }
 
-/** Charges and counts a response that a library made, as {@link json} does; a stream by its chunks. */
+/** Charges and counts a response that a library made, as {@link json} does; a stream chunk by chunk. */
 export async function measured(response: Response, scope: RequestScope): Promise<Response> {
   const { status, headers, body } = response;
   const type = headers.get("content-type") ?? "";

@@ -214,7 +214,7 @@ function rootCause(error: unknown): unknown {
   return error instanceof Error && error.cause !== undefined ? rootCause(error.cause) : error;
 }
 
-/** Parses a JSON body; gives `TOO_DEEP` for one that nests too deep. Throws `400 invalid_json`. */
+/** Parses a JSON body; returns `TOO_DEEP` for one that nests too deep. Throws `400 invalid_json`. */
 function parseBody(text: string): unknown {
   try {
     return parseJson(text);

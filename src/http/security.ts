@@ -53,9 +53,9 @@ const HSTS_AGE = 31_536_000;
 export const HSTS = ["strict-transport-security", `max-age=${HSTS_AGE}`] as const;
 
 /**
- * Decides by its headers whether a request is answered with HSTS (§1.2.10); null: none is. A browser applies HSTS to
- * every port of a name for a year. So only the name of an https `PUBLIC_URL` gets it, never a name that other servers
- * of a machine share, and never with a certificate that browsers do not trust.
+ * Returns a function that tells by its headers if a request gets HSTS in its response (§1.2.10); null if none does. A
+ * browser applies HSTS to every port of a name for a year. So only the name of an https `PUBLIC_URL` gets it, never a
+ * name that other servers of a machine share, and never with a certificate that browsers do not trust.
  */
 export function createHstsRule(
   public_url: string | undefined,

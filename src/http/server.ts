@@ -32,7 +32,7 @@ interface ServerOptions {
   readonly checkForm: SourceCheck["formFault"];
   /** Null serves http. */
   readonly tls: Tls | null;
-  /** Decides by its headers whether a request is answered with HSTS; null: none is. */
+  /** Tells by its headers if a request gets HSTS in its response; null if none does. */
   readonly sendsHsts: ((headers: Headers) => boolean) | null;
   readonly log: Log;
 }
@@ -46,7 +46,7 @@ const IDLE_TIMEOUT = LIMITS.wait_max + 10;
 /** The label of unknown paths in the metrics. */
 const NO_ROUTE = "unknown";
 
-/** Listens. Throws when the address is taken. */
+/** Starts to listen. Throws when the address is already in use. */
 export function startServer(options: ServerOptions) {
   const { hostname, port, routes, trpc, adminTrpc, openScope, cors, meter, tls, log } = options;
   /**

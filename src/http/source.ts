@@ -26,7 +26,7 @@ export function createSourceCheck({ public_url, origins, hostRefusal }: SourceOp
   const publicUrl = () => (ours ??= new URL(public_url()));
 
   /**
-   * Whether a web page of another origin sent it (§1.2.7). Our own origins are the host and port of
+   * True if a web page of another origin sent it (§1.2.7). Our own origins are the host and port of
    * `PUBLIC_URL` and those in the request's `Host`, with either scheme, since a proxy may end TLS. False
    * without an `Origin`, and with a ticket.
    */
@@ -47,9 +47,9 @@ export function createSourceCheck({ public_url, origins, hostRefusal }: SourceOp
     isForeign,
 
     /**
-     * Gives the error for a request that is refused for its form (§1.2.7, §1.2.8), else null: `400` for two
-     * `Host` headers or a `Content-Length` that is not one decimal number, `403 forbidden` for a change by a web
-     * page of another origin. `/mcp` checks the origin itself.
+     * Returns the error for a request that is refused for its form (§1.2.7, §1.2.8), else null: `400` for two `Host`
+     * headers or a `Content-Length` that is not one decimal number, `403 forbidden` for a change by a web page of
+     * another origin. `/mcp` checks the origin itself.
      */
     formFault(request: Request, path: string): ServiceError | null {
       const { headers } = request;
@@ -66,8 +66,8 @@ export function createSourceCheck({ public_url, origins, hostRefusal }: SourceOp
     },
 
     /**
-     * Gives `403 forbidden` for a request that `/mcp` refuses for its source, else null (§12.1.3): `Host` must
-     * name this server, and `Origin` must not be foreign, except for pages of this machine.
+     * Returns `403 forbidden` for a request that `/mcp` refuses for its source, else null (§12.1.3): `Host` must name
+     * this server, and `Origin` must not be foreign, except for pages of this machine.
      */
     refusal(request: Request): ServiceError | null {
       const refused = hostRefusal(request);

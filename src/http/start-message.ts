@@ -1,4 +1,4 @@
-/** What the process prints once it listens. */
+/** The message that the process prints once it listens. */
 
 import { renderUnicodeCompact } from "uqr";
 

@@ -10,18 +10,19 @@ export interface Tls {
   readonly cert: string;
   /** PEM. */
   readonly key: string;
-  /** Whether the certificate issued itself. */
+  /** True if the certificate issued itself. */
   readonly self_signed: boolean;
   /** When the certificate ends, in epoch seconds. */
   readonly expires_at: number;
 }
 
-/** A start warns of a certificate that ends within so many seconds. */
+/** Seconds before its end from which on a start warns of a certificate. */
 const EXPIRES_SOON = 14 * 86_400;
 
 /**
- * Reads `TLS_CERT_FILE` and `TLS_KEY_FILE`; null if they are unset. Throws a ConfigError that names the variable if a
- * file cannot be read, is not PEM, holds a key with a passphrase, or the key of another certificate.
+ * Reads the files that `TLS_CERT_FILE` and `TLS_KEY_FILE` name; null if they are unset. Throws a ConfigError that names
+ * the variable if a file cannot be read, is not PEM, or holds a key with a passphrase or the key of another
+ * certificate.
  */
 export async function loadTls(config: Config): Promise<Tls | null> {
   const { TLS_CERT_FILE: cert_file, TLS_KEY_FILE: key_file } = config;

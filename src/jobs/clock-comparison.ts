@@ -63,7 +63,7 @@ export function createClockComparison(options: ComparisonOptions) {
   } | null = null;
   /** What this process wrote last, and when, by {@link Clock.elapsed}. */
   let own: { readonly value: number; readonly elapsed: number } | null = null;
-  /** Whether the store is a file, without a clock of its own; null before the first look. */
+  /** True if the store is a file, without a clock of its own; null before the first look. */
   let is_file: boolean | null = null;
   /** Until then, by {@link Clock.elapsed}, jobs use a time that was written before the start. */
   let careful: { readonly until: number; readonly time: number } | null = null;

@@ -184,7 +184,7 @@ function isPlain(body: unknown): body is Posted {
   return token === undefined || typeof token === "string" || Number.isSafeInteger(token);
 }
 
-/** Whether a plain request is of the new era and its `Mcp-Name` agrees with its body. */
+/** True if a plain request is of the new era and its `Mcp-Name` agrees with its body. */
 function agrees({ method, params = {} }: Posted, name: string | null): boolean {
   const meta = params._meta as Params | undefined;
   if (meta?.[PROTOCOL_VERSION_META_KEY] !== NEW_ERA) return false;

@@ -83,7 +83,7 @@ function shortened({ description: __, ...schema }: JsonSchema): JsonSchema {
 }
 
 /**
- * Whether a keyword tells a model nothing that it could act on: a pattern means "not blank", a format
+ * True if a keyword tells a model nothing that it could act on: a pattern means "not blank", a format
  * "double", a length of 1 "not empty", a minimum of 0 or 1 "not negative" or "at least one". Whether other
  * fields are accepted shows when one is sent.
  */

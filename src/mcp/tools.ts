@@ -130,7 +130,7 @@ function toTool(procedure: Procedure<Context>, mcp: ToolMeta, list: SchemaList) 
     next: (result: object, given: Given) => mcp.next?.(result, given) ?? null,
     /** A sentence for the agent about this result; `now`: epoch seconds. */
     note: (result: object, now: number) => mcp.note?.(result, now) ?? null,
-    /** Whether the call only waited (§15.1.2). The result is null if the client left meanwhile. */
+    /** True if the call only waited (§15.1.2). The result is null if the client left meanwhile. */
     only_waited: (given: Given, result: unknown) =>
       meta.only_waited?.(inputOf(given), result) ?? false,
   };

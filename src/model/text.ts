@@ -90,12 +90,12 @@ export function isStorable(value: string): boolean {
 
 const VISIBLE = /[^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
 
-/** Whether a text has no visible character (§1.3.7). */
+/** True if a text has no visible character (§1.3.7). */
 export function isBlank(value: string): boolean {
   return !VISIBLE.test(value);
 }
 
-/** Whether `value` has at most `max` code points. */
+/** True if `value` has at most `max` code points. */
 export function fits(value: string, max: number): boolean {
   if (value.length <= max) return true;
   if (value.length > max * 2) return false;

@@ -36,7 +36,7 @@ export function createAccountTurns({ store, clock, lane, share, pause }: Account
   };
 
   return {
-    /** What each account has under way, as a JSON object. */
+    /** The number of requests that each account has under way, as a JSON object. */
     busy: (): string => JSON.stringify(Object.fromEntries(under_way)),
 
     /** Counts a request until the returned release is called, which also calls `release`. */
@@ -49,9 +49,9 @@ export function createAccountTurns({ store, clock, lane, share, pause }: Account
     },
 
     /**
-     * Goes once through all accounts with something in the lane, from where the last round ended.
-     * Yields at most `most` accounts that have a delivery due and may have another request under way;
-     * `room`: requests that may begin now.
+     * Goes once through all accounts with something in the lane, from where the last round ended. Yields at most `most`
+     * accounts at a time that have a delivery due and may have another request under way. `room`: requests that may
+     * begin now.
      */
     async *round(room: () => number, most: number): AsyncGenerator<readonly string[]> {
       const from = after;

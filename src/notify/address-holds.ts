@@ -16,7 +16,10 @@ interface Hold {
   readonly turn: number;
 }
 
-/** `after`: the end of a delay, in seconds of `Clock.elapsed`; without spread, it is `least` from now. */
+/**
+ * Keeps the holds of a lane. `after`: the end of a delay, in seconds of `Clock.elapsed`; without spread, it is `least`
+ * from now.
+ */
 export function createAddressHolds(after: (delay: Delay) => number) {
   const holds = new Map<string, Hold>();
   let turn = 0;

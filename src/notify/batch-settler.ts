@@ -6,7 +6,9 @@ import { ServiceError } from "../errors.ts";
 
 interface Accepted {
   readonly row: AcceptedDelivery;
-  /** Further statements for its batch at a time in epoch seconds. Equal ones are written once. */
+  /**
+   * Further statements for its batch, at a time in epoch seconds. Equal ones of several deliveries are written once.
+   */
   readonly others: (now: number) => readonly Statement[];
   /** The end of its lease, by {@link Clock.elapsed}. */
   readonly until: number;

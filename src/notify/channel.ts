@@ -22,7 +22,7 @@ export interface Channel<Request = unknown, Answer = unknown> {
    * delivery names only its lane, so names are unique across channels.
    */
   readonly lanes: readonly string[];
-  /** Whether it delivers this kind. If not, none is planned and `render` returns null. */
+  /** True if it delivers this kind. If not, none is planned and `render` returns null. */
   supports(kind: NotificationKind): boolean;
   /**
    * Set if a `silent` notification cannot clear its alerts. When a question or task ends, a
@@ -36,7 +36,7 @@ export interface Channel<Request = unknown, Answer = unknown> {
   whyOff?(config: Config): string | null;
   /** The request to send, of bounded size; null if this address does not get this notification. Pure. */
   render(notification: Notification, destination: Destination): Request | null;
-  /** What the answer asks for. Pure. */
+  /** Decides what to do after an answer. Pure. */
   classify(answer: Answer, attempt: Attempt): Verdict;
   /** Connects the lanes that are configured. Throws a ConfigError if a value cannot be used. */
   connect(
@@ -46,12 +46,12 @@ export interface Channel<Request = unknown, Answer = unknown> {
   ): Promise<readonly Connection<Request, Answer>[]>;
 }
 
-/** What the client gave to reach a channel: `url` or `subscription`, depending on its type. */
+/** The client's description of where to send: `url` or `subscription`, depending on the channel's type. */
 export interface TargetInput {
   readonly url: string | null;
   readonly token: string | null;
   readonly subscription: SubscriptionInput | null;
-  /** Whether its notifications should have tickets; null if the client did not say. */
+  /** True if its notifications should have tickets; null if the client did not say. */
   readonly buttons: boolean | null;
 }
 
@@ -132,7 +132,7 @@ export interface Destination {
   readonly base_url: string | null;
   /** A credential for this one question (§19.7); null if there is none. */
   readonly ticket: string | null;
-  /** Whether an alert of its question is known to have been shown there; null for other subjects. */
+  /** True if an alert of its question is known to have been shown there; null for other subjects. */
   readonly shown: boolean | null;
   /** Pending questions of the account; null if not known. */
   readonly badge: number | null;
@@ -154,9 +154,9 @@ export interface Delay {
 }
 
 /**
- * What an answer asks for (§14.7). `reason` is counted and recorded: a short word of the service or of
- * the connection, without content; `ok` for what was accepted. `replaces` of `finish`: whether the
- * service replaces this alert by the next one about its subject.
+ * What to do after an answer (§14.7). `reason` is counted and recorded: a short word of the service or of the
+ * connection, without content; `ok` for what was accepted. `replaces` of `finish`: true if the service replaces this
+ * alert by the next one about its subject.
  */
 export type Verdict = { readonly reason: string } & (
   | { readonly do: "finish"; readonly replaces?: boolean }

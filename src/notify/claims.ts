@@ -36,7 +36,7 @@ const WINDOW = 100;
 /** Claims by age in a row, while more is due, before one goes through the accounts. */
 export const CLAIMS_BY_AGE = 2;
 
-/** What the deliveries of one claim have in common. */
+/** The values that the deliveries of one claim share. */
 export interface Claim {
   /** Pending questions by the id of their task. */
   readonly pending: ReadonlyMap<string, number>;

@@ -47,8 +47,8 @@ export function composeQuestion(question: Question, key: Agent, { full }: Conten
 }
 
 /**
- * The answers that a ticket may give to a request for permission: those that its notification offers.
- * With generic content (`full`: false), only the one that permits nothing.
+ * The answers to a request for permission that a ticket may send: those that its notification offers. With generic
+ * content (`full`: false), only the answer that permits nothing.
  */
 export function answersByTicket(question: Question, full: boolean): readonly string[] {
   const deny = question.options.slice(1, 2);

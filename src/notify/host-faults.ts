@@ -1,6 +1,6 @@
 /**
- * Remembers hosts that have not answered lately, in the memory of this process. Each account tries such
- * a host by one request at a time; once two accounts had no answer, all accounts together do. So one
+ * Remembers hosts that have not answered lately, in the memory of this process. Each account tries such a host by one
+ * request at a time; once two accounts had no answer, all accounts together make one request at a time. So one
  * account's requests cannot keep others from a host.
  */
 
@@ -16,7 +16,10 @@ interface Fault {
   readonly only: string | null;
 }
 
-/** Hosts remembered at most, and at most so many by account; the oldest is dropped. */
+/**
+ * Hosts that are remembered at most; beyond it, the oldest is dropped. Pairs of a host and an account have the same
+ * bound.
+ */
 const REMEMBERED = 10_000;
 
 /** Keeps how long to wait for each host that failed. The wait grows with each failure in a row. */

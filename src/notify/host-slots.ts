@@ -35,7 +35,7 @@ interface Host {
 }
 
 /**
- * Whether an account that holds `own` connections may take another of the `free` ones. An account
+ * True if an account that holds `own` connections may take another of the `free` ones. An account
  * that holds one never takes the last: however slowly a host answers it, others still get through.
  */
 export const mayTake = (free: number, own: number): boolean =>
@@ -102,7 +102,7 @@ export function createHostSlots({
     else host.line.delete(owner);
   };
 
-  /** Gives free connections to waiters. An owner who was served goes to the end of the line. */
+  /** Hands free connections to waiters. An owner who was served goes to the end of the line. */
   const serve = (name: string, host: Host) => {
     for (const [owner, waiters] of [...host.line]) {
       if (free(name) <= 0) return;

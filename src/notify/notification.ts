@@ -5,7 +5,7 @@ import type { Task } from "../model/task.ts";
 
 export type Notification = Alert | Silent | Widget | Activity | Ended | Test;
 
-/** What all notifications that are shown have. */
+/** The fields of every notification that is shown. */
 interface Shown {
   /** Id of the question, task or channel. A later notification with the same subject replaces this one. */
   readonly subject: string;
@@ -37,7 +37,7 @@ interface Actions {
   /** Epoch seconds. */
   readonly expires_at: number;
   /**
-   * Whether the body shows the whole of a request for permission. With `part`, the notification opens
+   * True if the body shows the whole of a request for permission. With `part`, the notification opens
    * the page, and options that permit the request are left out (§14.3.8).
    */
   readonly shows?: "whole" | "part";
@@ -77,7 +77,7 @@ export interface Activity {
   readonly key_id: string | null;
   readonly key_label: string;
   readonly state: ActivityState;
-  /** What happened, as one word. */
+  /** The last event of the task, as one word. */
   readonly body: string;
   readonly urgency: "active" | "passive";
   /** Whole seconds that grow with each notification of the same activity. */

@@ -17,7 +17,7 @@ export interface TaskChange {
 /** Changes that alert at once. All others are passive. */
 const ALERTING = ["created", "status"];
 
-/** Whether these changes of a task alert with a sound. */
+/** True if these changes of a task alert with a sound. */
 export function isAlerting(changes: readonly string[]): boolean {
   return changes.some((name) => ALERTING.includes(name));
 }

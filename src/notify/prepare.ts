@@ -30,8 +30,8 @@ type Preparation =
       readonly ends: boolean;
     }
   /**
-   * What it would say is no longer true, or nobody is left to tell. `reason`: for the outcome record;
-   * null if only the state of its subject has changed.
+   * Not sent: what it would say is no longer true, or nobody is left to tell. `reason`: for the outcome record; null if
+   * only the state of its subject has changed.
    */
   | { readonly is: "obsolete"; readonly reason: string | null }
   /** A start that another process may have sent. */
@@ -107,16 +107,16 @@ function formatOf(time_zone: string): Intl.DateTimeFormat {
 }
 
 /**
- * Whether it is quiet by the wall clock of the person's time zone (§19.1.3): from `from` to just before `to`,
- * across midnight if `from` is later. An hour that the clocks repeat counts twice, and one that they skip does
- * not count. `now`: epoch seconds.
+ * True if it is quiet by the wall clock of the person's time zone (§19.1.3): from `from` until just before `to`, across
+ * midnight if `from` is later. An hour that the clocks repeat counts twice, and one that they skip does not count.
+ * `now`: epoch seconds.
  */
 export function isQuiet({ from, to, time_zone }: QuietHours, now: number): boolean {
   const time = formatOf(time_zone).format(now * 1000);
   return from < to ? from <= time && time < to : from <= time || time < to;
 }
 
-/** Whether the channel's settings want the notification now. What clears or replaces an alert always passes. */
+/** True if the channel's settings want the notification now. What clears or replaces an alert always passes. */
 function isWantedByChannel(
   { channel, account }: ClaimedDelivery,
   notification: Notification,

@@ -1,4 +1,4 @@
-/** What the requests of all channels share: their time limit, how they fail, and `Retry-After`. */
+/** Shared by the requests of all channels: their time limit, how they fail, and `Retry-After`. */
 
 import type { Clock } from "../clock.ts";
 

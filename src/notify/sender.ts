@@ -93,7 +93,7 @@ export function createSender(options: SenderOptions) {
   };
 
   return {
-    /** The lanes that notifications of a kind are planned for. */
+    /** The lanes that a notification of this kind is planned for. */
     lanesFor: (kind: NotificationKind): readonly string[] =>
       lanes
         .filter(({ channel }) => channel.supports(kind))

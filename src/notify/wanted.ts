@@ -5,11 +5,11 @@ import type { Task } from "../model/task.ts";
 
 const PRIORITIES: readonly Task["priority"][] = ["low", "medium", "high", "urgent"];
 
-/** Whether a task of this priority is important enough. */
+/** True if a task of this priority is important enough. */
 export const isImportant = (priority: Task["priority"], least: Task["priority"]): boolean =>
   PRIORITIES.indexOf(priority) >= PRIORITIES.indexOf(least);
 
-/** Whether the settings want an event; they limit only tasks and questions. `data`: its JSON text. */
+/** True if the settings want an event; they limit only tasks and questions. `data`: its JSON text. */
 export function isWanted(
   { type, data }: { readonly type: string; readonly data: string },
   settings: { readonly sends: Sends; readonly min_priority: Task["priority"] },

@@ -18,7 +18,7 @@ interface WorkerLoopOptions {
   /** Real time, also in tests. */
   readonly timers: Pick<Clock, "after">;
   readonly log: Log;
-  /** What the worker sends, in log lines. */
+  /** The things that the worker sends, named in log lines. */
   readonly name: "notifications" | "webhooks";
   /**
    * Claims what is due and starts to send it. Returns the seconds until the next look: 0 for another

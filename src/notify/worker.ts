@@ -67,7 +67,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
   /** Epoch seconds of the end of a delay. */
   const after = (delay: Delay) => clock.now() + secondsOf(delay);
   const holds = createAddressHolds((delay) => clock.elapsed() + secondsOf(delay));
-  /** Epoch seconds of a moment of {@link Clock.elapsed}. */
+  /** Converts a moment of {@link Clock.elapsed} to epoch seconds. */
   const timeOf = (elapsed: number) => clock.now() + elapsed - clock.elapsed();
 
   const claim = async (): Promise<number | null> => {

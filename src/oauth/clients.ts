@@ -99,7 +99,7 @@ export function nameOf(sent: string | null | undefined): string | null {
   return [...clean].slice(0, LIMITS.client_name).join("").trim() || null;
 }
 
-/** Whether an id is the address of a document: an `https` URL with a path, without credentials or a fragment. */
+/** True if an id is the address of a document: an `https` URL with a path, without credentials or a fragment. */
 function isDocumentUrl(client_id: string): boolean {
   const url = client_id.startsWith("https://") ? URL.parse(client_id) : null;
   return (

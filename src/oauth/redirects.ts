@@ -29,11 +29,11 @@ function parse(uri: string): URL | null {
   return url.protocol === "http:" && isLoopback(url.hostname) ? url : null;
 }
 
-/** Whether a client may register it: an absolute URI without a fragment (RFC 6749 3.1.2). */
+/** True if a client may register it: an absolute URI without a fragment (RFC 6749 3.1.2). */
 export const isRedirectUri = (uri: string): boolean => parse(uri) !== null;
 
 /**
- * Whether `given` equals the registered URI (RFC 9700 4.1.3). The port of a loopback address may differ, as a program
+ * True if `given` equals the registered URI (RFC 9700 4.1.3). The port of a loopback address may differ, as a program
  * gets it from its system at each start (RFC 8252 7.3).
  */
 export function matchesRedirect(registered: string, given: string): boolean {

@@ -55,7 +55,7 @@ export function redirectTo(
   return answerUri(redirect_uri, { ...answer, state, iss: issuer });
 }
 
-/** Whether a `resource` is this server: its base address, or the address of `/mcp` with any query (RFC 8707 2). */
+/** True if a `resource` is this server: its base address, or the address of `/mcp` with any query (RFC 8707 2). */
 export function isResourceOf(base: string, resource: string): boolean {
   const url = URL.parse(resource);
   if (url === null || resource.includes("#")) return false;
@@ -67,7 +67,7 @@ export function isResourceOf(base: string, resource: string): boolean {
 export const CHALLENGE = /^[\w-]{43}$/;
 const VERIFIER = /^[\w\-.~]{43,128}$/;
 
-/** Whether the challenge was made from the verifier (RFC 7636 4.6). */
+/** True if the challenge was made from the verifier (RFC 7636 4.6). */
 export function isVerifierOf(challenge: string, verifier: string): boolean {
   if (!VERIFIER.test(verifier)) return false;
   const made = createHash("sha256").update(verifier).digest();
@@ -83,7 +83,7 @@ export function newCode(secret: string, until: number): string {
   return `${secret}.${Math.round(until * 1000).toString(36)}`;
 }
 
-/** Whether a code, already found by its digest, has not expired. */
+/** True if a code, already found by its digest, has not expired. */
 export function isInTime(code: string, now: number): boolean {
   const [, until = ""] = code.split(".");
   return Number.parseInt(until, 36) > now * 1000;

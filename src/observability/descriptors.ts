@@ -19,7 +19,7 @@ const DESCRIPTORS = {
 
 /** The system and the event loop, as a port. */
 export interface DescriptorSystem {
-  /** Whether another descriptor can be opened now. */
+  /** True if another descriptor can be opened now. */
   available(): boolean;
   /** Blocks the thread. */
   block(seconds: number): void;

@@ -54,7 +54,7 @@ export const networksOf = (notations: readonly string[]): readonly Network[] =>
   notations.map((notation) => ipaddr.parseCIDR(notation));
 
 /**
- * Whether an IP address may be reached (§11.6.2). `allowed` adds networks, but never a metadata address or an IPv6
+ * True if an IP address may be reached (§11.6.2). `allowed` adds networks, but never a metadata address or an IPv6
  * address that stands for an IPv4 address.
  */
 export function reachOf(literal: string, allowed: readonly Network[]): Reach {

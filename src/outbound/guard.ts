@@ -98,7 +98,7 @@ const NOT_CONNECTED = new Set([
 /** The owner of look-ups of the proxy. */
 const PROXY = "proxy";
 
-/** Whether no name server answered, so that nothing is known of the name. */
+/** True if no name server answered, so that nothing is known of the name. */
 const isUnanswered = (error: unknown): boolean => codeOf(error) === "DNS_ETIMEOUT";
 
 export function createOutbound(options: OutboundOptions) {
@@ -293,7 +293,7 @@ function exchange(sending: Sending, tunnel: Duplex | null): Promise<OutboundAnsw
   });
 }
 
-/** Whether no byte was sent to the target. */
+/** True if no byte was sent to the target. */
 const isUnconnected = (error: unknown): boolean =>
   error instanceof TunnelError || NOT_CONNECTED.has(codeOf(error));
 

@@ -45,7 +45,7 @@ export function createBodyBudget({ clock, limits = LIMITS }: BodyBudgetOptions) 
   /** Uploads that began in this turn of the event loop. */
   let fresh: Upload[] = [];
   let bytes = 0;
-  /** Whether the timer runs. It is not cancelled when the last upload ends. */
+  /** True if the timer runs. It is not cancelled when the last upload ends. */
   let armed = false;
 
   const leave = (upload: Upload): void => {

@@ -41,7 +41,7 @@ export function createDeadlines(clock: Clock, seconds: number) {
     now: clock.elapsed,
 
     /**
-     * Gives the result of `work`, or throws `503 store_unavailable` when there is none in time. The work then
+     * Returns the result of `work`, or throws `503 store_unavailable` when there is no result in time. The work then
      * goes on, and its outcome is unknown.
      */
     within<T>(arrived: number, work: Promise<T>): Promise<T> {

@@ -12,7 +12,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 
-/** Parses JSON text; gives {@link TOO_DEEP} for text that nests too deep. Throws when the text is not JSON. */
+/** Parses JSON text; returns {@link TOO_DEEP} for text that nests too deep. Throws when the text is not JSON. */
 export function parseJson(text: string): unknown {
   const nesting = nestingOf(text);
   if (nesting === "deep") return TOO_DEEP;

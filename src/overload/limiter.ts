@@ -66,11 +66,11 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
     spend: (caller: CredentialHolder, tokens: number): Quota | null =>
       buckets[caller.kind]?.spend(callerId(caller), tokens) ?? null,
 
-    /** Whether answers made since its request was charged have put the caller into debt (§10.6.3). */
+    /** True if answers made since its request was charged have put the caller into debt (§10.6.3). */
     overdrawn: (caller: CredentialHolder): boolean =>
       buckets[caller.kind]?.isOverdrawn(callerId(caller)) ?? false,
 
-    /** What the caller has left, without a charge. */
+    /** The state of the caller's limit, without a charge. */
     peek: (caller: CredentialHolder): Quota | null =>
       buckets[caller.kind]?.peek(callerId(caller)) ?? null,
 
@@ -81,11 +81,14 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
       return quota;
     },
 
-    /** Whether the next call of an address would be refused. The address is asked for only if some may be. */
+    /**
+     * True if the next call of an address would be refused. `addressOf` is called only if some addresses are at their
+     * limit.
+     */
     exhausted: (name: AddressLimit, addressOf: () => string): boolean =>
       buckets[name]?.isEmpty(addressOf) ?? false,
 
-    /** What the address has left, without a charge. */
+    /** The state of the address's limit, without a charge. */
     peekAddress: (name: AddressLimit, address: string): Quota | null =>
       buckets[name]?.peek(address) ?? null,
   };
@@ -104,11 +107,11 @@ export function quotaOf(name: string, { quota, window }: Rate, left: number, t: 
   };
 }
 
-/** Tokens that an answer of so many bytes costs beyond the one for its request (§10.6.3). */
+/** Tokens that an answer of `bytes` bytes costs beyond the one for its request (§10.6.3). */
 export const tokensOf = (bytes: number): number =>
   bytes <= LIMITS.answer_free_bytes ? 0 : Math.ceil(bytes / LIMITS.answer_token_bytes);
 
-/** Tokens that a request body of so many bytes costs beyond the one for its request (§10.6.7). */
+/** Tokens that a request body of `bytes` bytes costs beyond the one for its request (§10.6.7). */
 export const tokensOfBody = (bytes: number): number =>
   bytes <= LIMITS.body_free_bytes ? 0 : Math.ceil(bytes / LIMITS.body_token_bytes);
 

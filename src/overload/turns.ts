@@ -1,9 +1,9 @@
 /** Spreads work over turns of the event loop, so that a wave of it does not hold up everything else. */
 
 /**
- * The returned function is undefined when its caller may begin now, else a promise that resolves once it may.
- * At most `most` callers begin in one turn of the event loop, in the order of their calls. The queue has no
- * bound of its own: each caller is a connection or a delivery, which are bounded elsewhere.
+ * Limits how many callers begin in one turn of the event loop: at most `most`, in the order of their calls. The
+ * returned function is undefined when its caller may begin now, else a promise that resolves once it may. The queue has
+ * no bound of its own: each caller is a connection or a delivery, which are bounded elsewhere.
  */
 export function createTurns(most: number): () => Promise<void> | undefined {
   const waiting: (() => void)[] = [];

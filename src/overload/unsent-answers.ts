@@ -9,7 +9,7 @@ import type { Metric } from "../observability/metrics.ts";
 export type AnswerBody = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
 
 interface UnsentOptions {
-  /** Closes the connection of a request once no byte has moved on it for so many seconds. */
+  /** Closes the connection of a request once no byte has moved on it for `seconds`. */
   readonly closeIdle: (request: Request, seconds: number) => void;
   /** `unsent_idle_given_up`: seconds without a byte until the connection of an answer that was given up closes. */
   readonly limits?: Readonly<

@@ -21,7 +21,7 @@ export const OWN_TOOLS: ReadonlySet<string> = new Set([
 export const USUAL_SERVER = "relay";
 
 /**
- * Whether a tool is one of Relay's own. `server`: the client's name for Relay. Other servers have tools with the same
+ * True if a tool is one of Relay's own. `server`: the client's name for Relay. Other servers have tools with the same
  * names, so a client puts the name of the server before, as in `mcp__relay__create_task`, with `_` for characters that
  * a tool's name may not have.
  */
@@ -30,6 +30,6 @@ export function isOwnTool(tool: string, server: string): boolean {
   return tool.startsWith(prefix) && OWN_TOOLS.has(tool.slice(prefix.length));
 }
 
-/** Whether a tool is one of Relay's own, for a client that sends the names of tool and server separately. */
+/** True if a tool is one of Relay's own, for a client that sends the names of tool and server separately. */
 export const isOwnToolOf = (named: string, tool: string, server = USUAL_SERVER): boolean =>
   named === server && OWN_TOOLS.has(tool);

@@ -10,15 +10,15 @@ export function planIn(tool: string, { plan }: Readonly<Record<string, unknown>>
   return tool === TOOL && typeof plan === "string" && !isBlank(plan) ? plan : null;
 }
 
-/** Whether the request has no plan, so that the person could not see what they permit. */
+/** True if the request has no plan, so that the person could not see what they permit. */
 export const lacksPlan = ({ tool, input }: Pick<PermissionRequest, "tool" | "input">): boolean =>
   tool === TOOL && planIn(tool, (input ?? {}) as Readonly<Record<string, unknown>>) === null;
 
-/** Whether the client reports the tool's use with another input than in its request: without the plan. */
+/** True if the client reports the tool's use with another input than in its request: without the plan. */
 export const reportsOtherInput = (tool: string): boolean => tool === TOOL;
 
 /**
- * Whether the hook must also return the input. Claude Code requires it for tools with a dialog of their own; Codex
+ * True if the hook must also return the input. Claude Code requires it for tools with a dialog of their own; Codex
  * rejects it.
  */
 export const needsInput = ({ client, tool }: Pick<PermissionRequest, "client" | "tool">): boolean =>

@@ -87,7 +87,7 @@ function allOf(tool: string): string {
 }
 
 /**
- * Whether the content of a rule restricts nothing although it looks narrow: it is empty or has only wildcards, such as
+ * True if the content of a rule restricts nothing although it looks narrow: it is empty or has only wildcards, such as
  * `*`, `:*`, `domain:*`, `//**`, or `**` followed by a slash and more wildcards.
  */
 const permitsAll = (content: string): boolean =>

@@ -1,4 +1,4 @@
-/** What the call pipeline needs of a call: its caller, request and limits. */
+/** The parts of a call that the call pipeline needs: its caller, request and limits. */
 
 import type { FieldReasons, ServiceError } from "../errors.ts";
 import type { CredentialHolder } from "../model/caller.ts";
@@ -21,9 +21,9 @@ export interface CallScope {
     /** Charges one call to its caller; throws `429 rate_limited`, also while too many of its answers are unread. */
     charge(): void;
     /**
-     * Charges one call to a limit of its address; throws `429 rate_limited`. `input` is unchecked, null when it
-     * cannot be read. To create an account with the token of an existing one is charged to that account
-     * instead (§5.2.1(4)).
+     * Charges one call to a limit of its address; throws `429 rate_limited`. `input` is unchecked, null when it cannot
+     * be read. A call that would create an account with the token of an existing one is charged to that account instead
+     * (§5.2.1(4)).
      */
     limit(name: RouteLimit, input: unknown): Promise<void>;
   };
@@ -34,8 +34,8 @@ export interface CallScope {
      */
     page(): Promise<() => void>;
     /**
-     * Gives the result of `work`, or throws `503 store_unavailable` when the request takes too long (§11.4.1).
-     * Not for a call that waits for an event.
+     * Returns the result of `work`, or throws `503 store_unavailable` when the request takes too long (§11.4.1). Not
+     * for a call that waits for an event.
      */
     within<T>(work: Promise<T>): Promise<T>;
   };
@@ -65,7 +65,7 @@ export interface CallContext {
   readonly scope: CallScope;
   /** Bytes of JSON after which a page of a list ends. */
   readonly page_bytes: number;
-  /** What the answers of a tRPC batch share; null outside a batch. */
+  /** The budget that the answers of a tRPC batch share; null outside a batch. */
   readonly batch: BatchBudget | null;
   /** The recording of the key's use. Awaited before the response, so that its client sees the use. */
   readonly recorded: Promise<void> | undefined;

@@ -50,7 +50,7 @@ export function formatError({ shape, error }: { shape: TRPCDefaultErrorShape; er
   return { ...shape, data: { ...shape.data, ...own } };
 }
 
-/** Whether the client went away, so that nobody is left to answer. */
+/** True if the client went away, so that nobody is left to answer. */
 export const isGone = (error: unknown): boolean =>
   error instanceof ClientGone || (error instanceof Error && isGone(error.cause));
 

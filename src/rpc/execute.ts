@@ -42,15 +42,15 @@ function admitTicket(ticket: TicketCaller, raw: unknown): AccountCaller {
 }
 
 /**
- * Makes a procedure a function of its context and its unchecked input, which throws ServiceErrors. A surface
- * that could not read the input passes null and the error as `unreadable`.
+ * Turns a procedure into a function of its context and its unchecked input, which throws ServiceErrors. A surface that
+ * could not read the input passes null and the error as `unreadable`.
  *
- * The order of the checks is that of §9.4: the route's own limit, the turn of a page, the caller's rate limit,
- * the kind of credential, fields that the surface rejected, schema and rules. Then come the work and the
- * output schema, and last the request log, also after a failure.
+ * The order of the checks is that of §9.4: the route's own limit, the turn of a page, the caller's rate limit, the kind
+ * of credential, fields that the surface rejected, schema and rules. Then come the work and the output schema, and last
+ * the request log, also after a failure.
  *
- * tRPC's own middleware chain is not run: it copies its options and the context at each step, which takes
- * longer than everything else in a read.
+ * tRPC's own middleware chain is not run: it copies its options and the context at each step, which takes longer than
+ * everything else in a read.
  */
 export function execute<Ctx extends CallContext>(procedure: Procedure<Ctx>) {
   const { type, meta, input: schema, output, resolver } = procedure;

@@ -1,4 +1,4 @@
-/** What a procedure declares beside its schemas. Every surface is derived from it. */
+/** The metadata that a procedure declares beside its schemas. Every surface is derived from it. */
 
 import type { OpenApiMeta } from "trpc-to-openapi";
 import type { ErrorCode, FieldReasons } from "../errors.ts";
@@ -66,7 +66,7 @@ type Arguments = Readonly<Record<string, unknown>>;
 
 /** A tool call that should follow another one. */
 export interface NextCall {
-  /** What the agent reads before it, such as `No answer yet. To wait on`. */
+  /** The sentence for the agent before the call, such as `No answer yet. To wait on`. */
   readonly why: string;
   readonly name: string;
   readonly arguments: Arguments;
@@ -76,13 +76,13 @@ export interface NextCall {
 export interface AddedFields {
   /** Their names. Each is an object and may be missing. */
   readonly names: readonly string[];
-  /** Gives the fields, null for a result without any. Must not throw, because the call is done. */
+  /** Reads the fields; null for a result that has none. Must not throw, because the call is done. */
   read(ctx: CallContext, result: object): Promise<object | null>;
 }
 
 /**
- * How a procedure becomes a tool of `/mcp`; src/mcp/tools.ts reads it once, at start. A tool whose output is a
- * text gives that text as it is, and lists no schema of it.
+ * How a procedure becomes a tool of `/mcp`; src/mcp/tools.ts reads it once, at start. A tool whose output is a text
+ * returns that text as it is, and lists no schema for it.
  */
 export interface ToolMeta {
   /** Lower case with underscores, 64 characters at most; what the request log shows. */

@@ -23,7 +23,7 @@ export interface Procedure<Ctx> {
 /** The procedures of a router by name, such as `tasks.create`, in the order of the routers. */
 export type Procedures<Ctx> = ReadonlyMap<string, Procedure<Ctx>>;
 
-/** What tRPC stores of a procedure. The middlewares are those of its base, input, output and resolver. */
+/** The stored form of a procedure in tRPC. The middlewares are those of its base, input, output and resolver. */
 interface Definition<Ctx> extends Pick<Procedure<Ctx>, "type" | "resolver"> {
   readonly meta?: ProcedureMeta;
   readonly inputs: readonly ZodType[];

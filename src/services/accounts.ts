@@ -94,7 +94,7 @@ export function createAccounts(deps: AccountsDeps) {
   return {
     read,
 
-    /** The number of accounts that the address created within the hour, and the first and last time. */
+    /** Counts the accounts that the address created within the hour, with the times of the first and the last one. */
     creationsOf: (address: string) => countCreations(store, lately(address)),
 
     /**
@@ -141,7 +141,7 @@ export function createAccounts(deps: AccountsDeps) {
       return fail(is_first ? "account_creation_off" : "rate_limited");
     },
 
-    /** `403 forbidden` in the sign-in's trial (§4.1.6). */
+    /** Changes settings. `403 forbidden` in the sign-in's trial (§4.1.6). */
     async update(caller: AccountCaller, patch: AccountPatch): Promise<Account> {
       await assertPastTrial(caller);
       const { account_id } = caller;

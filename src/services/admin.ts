@@ -77,7 +77,7 @@ export function createAdmin(deps: AdminDeps) {
   return {
     overview: async (): Promise<Overview> => ({ version, counts: await statistics.counts() }),
 
-    /** Newest first. */
+    /** A page of accounts, newest first. */
     async accounts({ limit = 50, cursor }: AccountPage) {
       const found = await accountFigures(store, cursor ?? null, limit + 1);
       const accounts = found.slice(0, limit);
@@ -105,7 +105,7 @@ export function createAdmin(deps: AdminDeps) {
 
     series: (): SeriesFigures => ({ minutes: series.read() }),
 
-    /** Answers also while the store cannot be reached. */
+    /** Figures of the store; also works while the store cannot be reached. */
     async store(): Promise<StoreFigures> {
       const state = await statistics.state().catch(() => null);
       const { durations, groups, failed, queued } = store.stats();

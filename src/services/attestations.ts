@@ -18,7 +18,7 @@ interface AttestationDeps extends Pick<ServiceDeps, "store" | "clock" | "ids"> {
 
 export function createAttestations({ store, clock, ids, check, log }: AttestationDeps) {
   return {
-    /** Also works while no attestation is required, so that an app need not know. */
+    /** Issues a challenge. Also works while no attestation is required, so that an app need not know. */
     async challenge(): Promise<{ challenge: string; expires_at: number }> {
       const row = { challenge: ids.challenge(), expires_at: clock.now() + LIMITS.challenge_life };
       await store.write([insertChallenge(row)]);
@@ -26,8 +26,8 @@ export function createAttestations({ store, clock, ids, check, log }: Attestatio
     },
 
     /**
-     * Throws `403 attestation_required` or `403 attestation_invalid`. Uses up the challenge first, so that only one
-     * of two requests with it can pass.
+     * Checks an attestation: throws `403 attestation_required` or `403 attestation_invalid`. Uses up the challenge
+     * first, so that only one of two requests with it can pass.
      */
     async admit(attestation: string | undefined): Promise<void> {
       if (!check) return;

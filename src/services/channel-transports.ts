@@ -50,7 +50,7 @@ interface TestOutcome {
   readonly statements: readonly Statement[];
 }
 
-/** What the type of a channel decides. */
+/** Creates and tests the channels of one type. */
 export interface ChannelTransport {
   /** Checks what the client gave. Throws `422 invalid_fields`. */
   make(input: TargetInput): NewSecret;

@@ -86,16 +86,16 @@ export function createChannels(deps: ChannelsDeps) {
   );
 
   return {
-    /** Newest first. */
+    /** The channels of the account, newest first. */
     async list(caller: AccountCaller): Promise<Channel[]> {
       const rows = await store.read(channelsOfAccount({ account_id: caller.account_id }));
       return rows.map(toChannel);
     },
 
     /**
-     * Only this answer has the secret. `403 forbidden` in the caller's trial, unless the channel belongs to the
-     * sign-in and takes no endpoint from another one; `409 too_many_channels`; `422 fields.url`, `fields.token`,
-     * `fields.subscription`, `fields.type`; `429 rate_limited` (§10.6.8).
+     * Creates a channel; only this answer has the secret. `403 forbidden` in the caller's trial, unless the channel
+     * belongs to the sign-in and takes no endpoint from another one; `409 too_many_channels`; `422 fields.url`,
+     * `fields.token`, `fields.subscription`, `fields.type`; `429 rate_limited` (§10.6.8).
      */
     async create(
       caller: AccountCaller,

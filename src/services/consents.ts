@@ -131,7 +131,7 @@ export function createConsents(deps: ConsentDeps) {
   };
 
   return {
-    /** What the person needs to decide. `404 not_found`, `422 fields.request`, `429 rate_limited`. */
+    /** Reads what the person needs for the decision. `404 not_found`, `422 fields.request`, `429 rate_limited`. */
     async read(caller: AccountCaller, reference: string): Promise<Authorization> {
       const { request, waiting } = await find(caller, reference);
       const { name } = await clientOf(caller, request);
@@ -185,7 +185,7 @@ export function createConsents(deps: ConsentDeps) {
       return { key, redirect_to: code && redirectTo(request, { code }) };
     },
 
-    /** Refuses the request, and gives the client the error `access_denied`. Throws what {@link approve} throws. */
+    /** Refuses the request, and sends the client the error `access_denied`. Throws what {@link approve} throws. */
     async deny(caller: AccountCaller, reference: string): Promise<{ redirect_to: string | null }> {
       const { request, waiting } = await find(caller, reference);
       if (waiting) {

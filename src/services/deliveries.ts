@@ -70,7 +70,7 @@ export function createDeliveries(deps: DeliveriesDeps) {
   });
 
   return {
-    /** A key gets no deliveries: it is not told which devices the person has (§5.7.7). */
+    /** The deliveries of a question. A key gets none: it is not told which devices the person has (§5.7.7). */
     async list(caller: Caller, question_id: string) {
       const { question } = await readOwn(
         deps,
@@ -85,12 +85,12 @@ export function createDeliveries(deps: DeliveriesDeps) {
       return { deliveries: rows.map(deliveryOf), reach };
     },
 
-    /** For the result of a tool; null if it cannot be read within {@link REACH_SECONDS}. */
+    /** How far a question got, for the result of a tool; null if it cannot be read within {@link REACH_SECONDS}. */
     reach: (caller: Caller, question: Question): Promise<Reach | null> =>
       readReach(caller, question, REACH_SECONDS).catch(() => null),
 
     /**
-     * Takes a receipt; for each target, the first of each kind counts. `403 forbidden` for another sign-in's device
+     * Records a receipt; for each target, the first of each kind counts. `403 forbidden` for another sign-in's device
      * in the caller's trial, `404 not_found`.
      */
     async receive(caller: AccountCaller, question_id: string, { event, device_id }: Receipt) {

@@ -31,8 +31,8 @@ export function createDevices({
 }: Pick<ServiceDeps, "store" | "clock" | "notificationPlans" | "wakeSender" | "assertLive">) {
   return {
     /**
-     * The last registered first. A caller in its trial does not see the push tokens of other sign-ins' devices, with
-     * which another account could take them over (§5.3.2(3)).
+     * The devices of the account, the last registered first. A caller in its trial does not see the push tokens of
+     * other sign-ins' devices, with which another account could take them over (§5.3.2(3)).
      */
     async list({ account_id, credential, session_id }: AccountCaller): Promise<Device[]> {
       const rows = await store.read(devicesOfAccount({ account_id }));
@@ -79,7 +79,7 @@ export function createDevices({
       return { ...device, updated_at: ms / 1000 };
     },
 
-    /** `403 forbidden` for another sign-in's device in the caller's trial, `404 not_found`. */
+    /** Removes a device. `403 forbidden` for another sign-in's device in the caller's trial, `404 not_found`. */
     async remove(caller: AccountCaller, device_id: string): Promise<void> {
       const { account_id, credential, session_id } = caller;
       const trial_since = trialSince(clock.now());

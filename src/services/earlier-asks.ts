@@ -40,7 +40,7 @@ export function createEarlierAsks({ store, clock }: Pick<ServiceDeps, "store" | 
     ofRequest,
 
     /**
-     * {@link ofRequest} after a write that created nothing, perhaps because of that question: on a libSQL server,
+     * Like {@link ofRequest}, after a write that created nothing, perhaps because of that question. On a libSQL server,
      * other connections may see a commit a moment after a write was decided by it.
      */
     async ofRequestMeanwhile(asked: Question): Promise<string | undefined> {
@@ -93,7 +93,7 @@ export function createEarlierAsks({ store, clock }: Pick<ServiceDeps, "store" | 
       }
     },
 
-    /** Call it before the agent sees the questions: one whose id an agent knows is not joined. */
+    /** Marks questions as known to the agent, so that no later ask joins them. Call it before the agent sees them. */
     async show(rows: readonly { readonly question: Question; readonly hidden: boolean | null }[]) {
       const ids = rows.filter(({ hidden }) => hidden).map(({ question }) => question.id);
       if (ids.length > 0) await store.write([showQuestions({ ids: JSON.stringify(ids) })]);

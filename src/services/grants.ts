@@ -41,7 +41,7 @@ import type { Keys } from "./keys.ts";
 import { eventOf, untilDecided } from "./shared/commit.ts";
 import type { ServiceDeps } from "./shared/deps.ts";
 
-/** A token response (RFC 6749, 5.1). */
+/** A token response (RFC 6749 5.1). */
 export interface Tokens {
   readonly access_token: string;
   readonly token_type: "Bearer";
@@ -64,13 +64,13 @@ interface RefreshRequest {
   readonly resource: string | null;
 }
 
-/** The key that a person chose: an existing one, or a new one with this label. */
+/** The person's choice of a key: an existing one, or a new one with this label. */
 type Choice = { readonly key_id: string } | { readonly label: string };
 
 interface Approved {
   readonly grant_id: string;
   readonly key_id: string;
-  /** Authorization code; null if {@link Grants.makeCode} is to give it. */
+  /** Authorization code; null if {@link Grants.makeCode} is to make it. */
   readonly code: string | null;
   /** True if the key was created for the grant. */
   readonly has_new_key: boolean;
@@ -169,10 +169,9 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
 
   return {
     /**
-     * Gives a client access to a key, in one batch with the key if that is new. A request that the account has
-     * already approved keeps its key, whatever `choice` says, and gets another code. `with_code`: false leaves the
-     * code to {@link makeCode}. `404 not_found` for a request whose code was used, or for the key;
-     * `409 too_many_keys`.
+     * Lets a client use a key, in one batch with the key if that is new. A request that the account has already
+     * approved keeps its key, whatever `choice` says, and gets another code. `with_code`: false leaves the code to
+     * {@link makeCode}. `404 not_found` for a request whose code was used, or for the key; `409 too_many_keys`.
      */
     approve: (
       caller: AccountCaller,
@@ -243,14 +242,14 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
       return grant !== undefined;
     },
 
-    /** A new authorization code in place of an unused one. Null if one was used, or if the grant has ended. */
+    /** Makes a new authorization code in place of an unused one. Null if one was used, or if the grant has ended. */
     makeCode: (grant_id: string): Promise<string | null> =>
       untilDecided(async () => {
         const [grant] = await store.read(grantById({ id: grant_id }));
         return grant ? replaceCode(grant) : null;
       }),
 
-    /** Tokens for a code (RFC 6749, 4.1.3; RFC 7636, 4.5). Throws `invalid_grant`, `invalid_target`. */
+    /** Exchanges a code for tokens (RFC 6749 4.1.3, RFC 7636 4.5). Throws `invalid_grant`, `invalid_target`. */
     redeem: (request: CodeRequest): Promise<Tokens> =>
       untilDecided(async () => {
         const [grant] = await store.read(grantByCode({ code_digest: digest(request.code) }));
@@ -285,7 +284,7 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
             }),
             ...writeTokens({ id, revision }, { access, refresh }, now),
           ],
-          // The same event reports the grants that `trimGrants` ends.
+          // This event also reports the grants that `trimGrants` ends.
           events: updated(grant, revision),
           removals: [
             trimGrants({ key_id: grant.key_id, changed_id: id, changed_revision: revision }),
@@ -295,8 +294,8 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
       }),
 
     /**
-     * New tokens for a refresh token (RFC 6749, 6). The successor of a refresh token is a keyed digest of it, so
-     * every process gives the same one when a token is sent again within `LIMITS.refresh_again` seconds. A later
+     * Exchanges a refresh token for new tokens (RFC 6749 6). The successor of a refresh token is a keyed digest of it,
+     * so every process returns the same one when a token is sent again within `LIMITS.refresh_again` seconds. A later
      * repetition means that the token or its successor was stolen: the grant ends. Throws `invalid_grant`,
      * `invalid_target`.
      */
@@ -345,7 +344,7 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
         return renewed!.changes > 0 ? answer(access, refresh, LIMITS.access_token_life) : undefined;
       }),
 
-    /** Revokes the grant that a token belongs to (RFC 7009, 2.1). An unknown token is not an error. */
+    /** Revokes the grant that a token belongs to (RFC 7009 2.1). An unknown token is not an error. */
     async revokeToken(token: string, client_id: string | null): Promise<void> {
       const grant = await grantOf(token);
       if (!grant) return;
@@ -383,7 +382,7 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
   };
 }
 
-/** Throws `invalid_target` for a `resource` parameter that the grant is not for (RFC 8707, 2). */
+/** Throws `invalid_target` for a `resource` parameter that the grant is not for (RFC 8707 2). */
 function assertResource({ resource }: Pick<Row, "resource">, sent: string | null): void {
   if (sent === null || isResourceOf(resource, sent)) return;
   failOAuth("invalid_target", "The tokens are for another resource.");

@@ -95,7 +95,7 @@ export function createInbox(deps: InboxDeps) {
     });
   };
 
-  /** Position of an item of this inbox; 0, which is before all items, if it has no such item. */
+  /** The position of an item in this inbox; 0, which is before all items, if the inbox has no such item. */
   const positionOf = async (id: string | undefined, key_id: string): Promise<number> => {
     const [row] = id === undefined ? [] : await store.read(itemPosition({ id, key_id }));
     return row?.[0] ?? 0;
@@ -160,8 +160,8 @@ export function createInbox(deps: InboxDeps) {
 
   return {
     /**
-     * Unread items, oldest first, and the number of items left unread. Without `peek` they become read, each for one
-     * reader. `429 too_many_waits`.
+     * Returns the unread items, oldest first, and the number of items left unread. Without `peek` they become read,
+     * each for one reader. `429 too_many_waits`.
      */
     async read(caller: KeyCaller, query: ReadQuery, options: ReadOptions) {
       const { signal, effects, page_bytes } = options;
@@ -215,7 +215,7 @@ export function createInbox(deps: InboxDeps) {
       };
     },
 
-    /** `404 not_found` for the key, `409 inbox_full` (§5.10.1(2)). */
+    /** Sends a message to another agent. `404 not_found` for the key, `409 inbox_full` (§5.10.1(2)). */
     async send(
       caller: Caller,
       { key_id, text }: MessageInput,
@@ -286,8 +286,8 @@ export function createInbox(deps: InboxDeps) {
     },
 
     /**
-     * Removes up to `limit` items whose retention is over at `now`, with an event where unread items go. Returns how
-     * many it found (§5.9.3).
+     * Removes up to `limit` items whose retention is over at `now`, with an event where unread items are removed.
+     * Returns how many it found (§5.9.3).
      */
     async forget(now: number, limit: number): Promise<number> {
       const days = (count: number) => now - count * 86_400;

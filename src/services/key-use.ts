@@ -59,7 +59,7 @@ export function createKeyUse({ keys, clock, log }: KeyUseOptions) {
   });
 
   return {
-    /** Resolves once what is due is written. Undefined if nothing is due. */
+    /** Records a use. Resolves once what is due is written. Undefined if nothing is due. */
     record(usage: Usage, host: string | null): Promise<void> | undefined {
       const used = isDue(usage.caller.credential, usage.last_used_at);
       if (!("last_host" in usage)) return used ? quietly(touch(usage.caller)) : undefined;

@@ -31,7 +31,7 @@ interface KeyWebhooksDeps extends ServiceDeps {
   readonly checkAddress: AddressCheck;
   readonly admitAddressUse: AdmitAddressUse;
   readonly webhooks: Pick<WebhookWorker, "learn" | "run">;
-  /** How often the webhook of a key can be set within an hour; 0: any number. */
+  /** How often the webhook of a key can be set within an hour; 0 for no limit. */
   readonly sets_per_hour: number;
 }
 
@@ -74,7 +74,7 @@ export function createKeyWebhooks(deps: KeyWebhooksDeps) {
   };
 
   return {
-    /** `404 not_found` also for a key without a webhook. */
+    /** The webhook of a key. `404 not_found` also for a key without a webhook. */
     async read(caller: Caller, key_id: string): Promise<KeyWebhook> {
       const { webhook } = toKey(await find(caller, key_id));
       return webhook ?? failNoWebhook();
@@ -154,7 +154,10 @@ export function createKeyWebhooks(deps: KeyWebhooksDeps) {
       });
     },
 
-    /** Items that were not posted stay unread. `403 forbidden` in the caller's trial, `404 not_found`. */
+    /**
+     * Removes the webhook; items that were not posted stay unread. `403 forbidden` in the caller's trial, `404
+     * not_found`.
+     */
     remove: (caller: Caller, key_id: string): Promise<void> =>
       untilDecided(async () => {
         if (caller.kind === "account") await assertPastTrial(caller);

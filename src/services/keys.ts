@@ -108,7 +108,7 @@ export function createKeys(deps: ServiceDeps) {
   };
 
   return {
-    /** The key and its revision. `404` for a key that the caller's account does not have. */
+    /** The key and its revision. `404 not_found` for a key that the caller's account does not have. */
     find,
 
     /** All keys of the caller's account, newest first. */
@@ -120,7 +120,7 @@ export function createKeys(deps: ServiceDeps) {
     commitKey,
     prepare,
 
-    /** Only this answer has the secret. `403 forbidden` in the caller's trial, `409 too_many_keys`. */
+    /** Creates a key; only this answer has the secret. `403 forbidden` in the caller's trial, `409 too_many_keys`. */
     async create(caller: AccountCaller, label: string): Promise<{ key: Key; secret: string }> {
       await assertPastTrial(caller);
       const { key, secret, row, change } = prepare(caller, label);
@@ -153,7 +153,7 @@ export function createKeys(deps: ServiceDeps) {
         return happened ? { key, secret } : undefined;
       }),
 
-    /** `403 forbidden` in the caller's trial, `404 not_found`. */
+    /** Changes the label of a key. `403 forbidden` in the caller's trial, `404 not_found`. */
     async setLabel(caller: AccountCaller, id: string, label: string): Promise<Key> {
       await assertPastTrial(caller);
       return change(caller, id, { label });
@@ -176,7 +176,10 @@ export function createKeys(deps: ServiceDeps) {
       ]);
     },
 
-    /** Refuses the secret and hides the key's data at once (§5.4.6). `403 forbidden` in the trial, `404 not_found`. */
+    /**
+     * Deletes a key: refuses its secret and hides its data at once (§5.4.6). `403 forbidden` in the trial, `404
+     * not_found`.
+     */
     async remove(caller: AccountCaller, id: string): Promise<void> {
       await assertPastTrial(caller);
       const { account_id } = caller;

@@ -69,7 +69,7 @@ export function createLiveActivities(deps: LiveActivitiesDeps) {
         return result!.changes > 0 || !(await mayStand(caller, name)) || undefined;
       }).then(() => {}),
 
-    /** Does nothing if the device has none registered (§5.6.2(1)). */
+    /** Removes a registration. Does nothing if the device has none (§5.6.2(1)). */
     async remove(caller: AccountCaller, name: LiveActivityName): Promise<void> {
       const values = { ...name, ...scopeOf(caller) };
       const [result] = await store.write([deleteActivity(values), dropOfActivity(values)]);

@@ -43,7 +43,7 @@ export function createSessions(deps: ServiceDeps) {
   const rowsOf = ({ account_id }: AccountCaller) => store.read(sessionsOfAccount({ account_id }));
 
   return {
-    /** Newest first. */
+    /** The sign-ins of the account, newest first. */
     async list(caller: AccountCaller): Promise<Session[]> {
       const rows = await rowsOf(caller);
       return rows.map((row) => toSession(row, caller.session_id));

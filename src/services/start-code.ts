@@ -10,7 +10,9 @@ const LENGTH = 22;
 
 export type StartCode = ReturnType<typeof createStartCode>;
 
-/** The code is derived from the secret of the store: the same in every process, and stored nowhere. */
+/**
+ * Derives the start code from the secret of the store, so that it is the same in every process and is stored nowhere.
+ */
 export function createStartCode({ store, signer }: { store: Store; signer: Signer }) {
   const code = signer.sign("start-code", "").slice(0, LENGTH);
 

@@ -1,4 +1,4 @@
-/** What the change or deletion of a task writes in one batch: row, events, inbox items and notifications. */
+/** Builds the batch for the change or deletion of a task: row, events, inbox items and notifications. */
 
 import { finishWithTask } from "../../db/questions.ts";
 import type { Statement } from "../../db/store/store.ts";

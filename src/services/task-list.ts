@@ -56,7 +56,7 @@ export function createTaskList({ store, keys, seen }: TaskListDeps) {
       .filter((row) => row !== undefined);
   };
 
-  /** Newest `updated_at` first. `422 fields.cursor`. */
+  /** Returns a list page, newest `updated_at` first. `422 fields.cursor`. */
   return async (caller: Caller, query: ListQuery, { effects, page_bytes }: ListOptions) => {
     const of_key = caller.kind === "key" ? caller.key_id : query.key_id;
     const owner = of_key ?? caller.account_id;

@@ -90,7 +90,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
       .filter((task) => task !== null);
   };
 
-  /** Deletes the task if the row that the deletion finds `is_due`. */
+  /** Deletes the task, if the row as it is now passes `is_due`. */
   const remove = (
     change: Omit<RowChange<TaskRow, void>, "prepare" | "decide">,
     by: TaskChange["by"],
@@ -108,7 +108,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
   };
 
   return {
-    /** `404 not_found` for a key that the account does not have, `409 too_many_tasks`. */
+    /** Creates a task. `404 not_found` for a key that the account does not have, `409 too_many_tasks`. */
     async create(
       caller: Caller,
       input: TaskInput & { readonly key_id?: string },

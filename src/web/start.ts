@@ -3,7 +3,7 @@
  * before all else, and it imports nothing, so that it also sees faults of modules that are being loaded.
  */
 
-/** Whether the browser lets the page keep data; where the person blocks site data, each access throws. */
+/** True if the browser lets the page keep data; where the person blocks site data, each access throws. */
 function canKeepData(): boolean {
   try {
     for (const storage of [localStorage, sessionStorage]) storage.getItem("");

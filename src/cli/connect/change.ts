@@ -98,7 +98,7 @@ export const disconnectText = (
     return { text: result, kind: "removed" };
   });
 
-/** Whether nobody has edited the file: adding the pieces to `before` gives exactly `text`. */
+/** True if nobody has edited the file: adding the pieces to `before` gives exactly `text`. */
 function isUntouched(
   text: string,
   format: Format,
@@ -133,7 +133,7 @@ function addressIn(there: unknown, wanted: Value): readonly [name: string | null
   return here === address && has_all ? [null, after] : [name, after];
 }
 
-/** Whether an entry refers to a key, in any client's form. */
+/** True if an entry refers to a key, in any client's form. */
 const hasKey = (entry: unknown): boolean =>
   isObject(entry) &&
   ("bearer_token_env_var" in entry ||

@@ -21,11 +21,11 @@ export interface Piece {
   readonly path: Path;
   readonly as: "member" | "element";
   readonly value: Value;
-  /** Whether a value found in the file is Relay's. */
+  /** True if a value found in the file is Relay's. */
   readonly isOurs: (value: unknown) => boolean;
   /** Only earlier versions added it: it is removed, never added. */
   readonly is_former?: true;
-  /** Whether another entry of the file also needs it. */
+  /** True if another entry of the file also needs it. */
   readonly isUsed?: (root: unknown) => boolean;
 }
 
@@ -45,14 +45,14 @@ interface SetUp {
 
 type Machine = Pick<Io, "env" | "platform" | "home" | "host">;
 
-/** Whether the server at this base address offers OAuth (§18.1.4). */
+/** True if the server at this base address offers OAuth (§18.1.4). */
 export function offersSignIn(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   if (isLoopback(hostname)) return true;
   return protocol === "https:" && isIP(bareName(hostname)) === 0 && !hostname.startsWith("[");
 }
 
-/** Whether an entry is an HTTP server at `/mcp`. */
+/** True if an entry is an HTTP server at `/mcp`. */
 function isServer(value: unknown): boolean {
   if (!isObject(value) || "command" in value) return false;
   const { url = value.httpUrl } = value;
@@ -67,7 +67,7 @@ const isOurHook = (hook: unknown): boolean =>
   hook.server === "relay" &&
   hook.tool === "approve_action";
 
-/** Whether a group of hooks contains one of Relay's. */
+/** True if a group of hooks contains one of Relay's. */
 const hasOurHook = (group: unknown): boolean =>
   isObject(group) && Array.isArray(group.hooks) && group.hooks.some(isOurHook);
 
@@ -161,9 +161,9 @@ const SET_KEY =
 interface Wanted {
   /** Address of the MCP server. */
   readonly mcp: string;
-  /** Whether the client's permission prompts are sent to the person through Relay. */
+  /** True if the client's permission prompts are sent to the person through Relay. */
   readonly approve: boolean;
-  /** Whether the server offers OAuth. */
+  /** True if the server offers OAuth. */
   readonly has_sign_in: boolean;
 }
 

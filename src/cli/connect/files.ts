@@ -15,7 +15,7 @@ export interface Snapshot {
   readonly path: string;
   /** The path with symbolic links resolved. */
   readonly real: string;
-  /** Whether the path itself is a symbolic link. */
+  /** True if the path itself is a symbolic link. */
   readonly is_link: boolean;
   /** Null if there is no file. */
   readonly bytes: Buffer | null;

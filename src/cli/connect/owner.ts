@@ -19,7 +19,7 @@ function addressOf(entry: unknown): URL | null {
 }
 
 /**
- * Whether an entry is for another origin than `wanted` and may contain a credential for it. If its address were
+ * True if an entry is for another origin than `wanted` and may contain a credential for it. If its address were
  * changed, the client would send that credential to the new one.
  */
 export function isForAnotherServer(entry: unknown, wanted: unknown): boolean {
@@ -33,7 +33,7 @@ export function isForAnotherServer(entry: unknown, wanted: unknown): boolean {
   return !Object.entries(entry).every(isHarmless);
 }
 
-/** Whether an entry has something that only `connect` writes. */
+/** True if an entry has something that only `connect` writes. */
 function hasMark(entry: unknown): boolean {
   const headers = valueAt(entry, ["headers"]);
   return (

@@ -21,7 +21,7 @@ export interface Style {
   readonly eol: "\n" | "\r\n";
   /** One level of indentation. */
   readonly unit: string;
-  /** Whether it has no white space at all. */
+  /** True if it has no white space at all. */
   readonly is_compact: boolean;
 }
 

@@ -20,7 +20,7 @@ import { oauthJson, type Parameters, readParameters } from "./form.ts";
 import { issuerOf, pathOf } from "./metadata.ts";
 import type { OAuthOptions } from "./routes.ts";
 
-/** The client and the address of the answer. Nothing is sent there before they are valid. */
+/** The client that asks, and where the answer goes. Nothing is sent there before both are valid. */
 interface Asking {
   readonly client: KnownClient;
   readonly redirect_uri: string;
@@ -148,7 +148,7 @@ export function createAuthorize(options: OAuthOptions): Handler {
   };
 }
 
-/** Whether a program tries the request before it opens a browser. Browsers accept HTML. */
+/** True if a program tries the request before it opens a browser. Browsers accept HTML. */
 function wantsJson({ headers }: Request): boolean {
   const accept = headers.get("accept") ?? "";
   return /\bapplication\/json\b/i.test(accept) && !/\btext\/html\b/i.test(accept);

@@ -7,7 +7,7 @@ import { PROBLEM_SECURITY } from "../security.ts";
 interface ErrorPage {
   readonly title: string;
   readonly text: string;
-  /** What to do, by program. */
+  /** Instructions for the person, by program. */
   readonly steps?: readonly (readonly [program: string, step: string])[];
   /** Where the program waits for an answer. A link and no redirect, as the request may come from anyone. */
   readonly back?: { readonly url: string; readonly host: string } | null;

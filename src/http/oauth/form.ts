@@ -11,7 +11,7 @@ import type { RequestScope } from "../request-scope.ts";
 import { errorHeaders, JSON_HEADERS } from "../respond.ts";
 import { type Handler, logInternal } from "../rest.ts";
 
-/** Parameters of a request, each once (RFC 6749 3.1 and 3.2). An empty one counts as missing. */
+/** Parameters of a request, none of them repeated (RFC 6749 3.1 and 3.2). An empty one counts as missing. */
 export interface Parameters {
   /** Throws `invalid_request` if it is missing. */
   required(name: string): string;

@@ -27,7 +27,7 @@ export interface OAuthOptions {
   readonly requests: SealedRequests;
   readonly grants: Pick<Services["grants"], "redeem" | "refresh" | "revokeToken">;
   readonly bodies: Bodies;
-  /** Whether a client's id may be the address of its document. */
+  /** True if a client's id may be the address of its document. */
   readonly client_documents: boolean;
   /** Path of `PUBLIC_URL` without a slash at its end; may be empty. */
   readonly public_path: string;

@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document: that of trpc-to-openapi with what the generator cannot know. */
+/** Completes the OpenAPI 3.1 document of trpc-to-openapi with what the generator cannot know. */
 
 import type { AnyTRPCRouter } from "@trpc/server";
 import { generateOpenApiDocument, type OpenApiRouter } from "trpc-to-openapi";

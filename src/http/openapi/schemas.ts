@@ -1,4 +1,4 @@
-/** Gives the schemas of the OpenAPI document the forms that all client generators read. */
+/** Brings the schemas of the OpenAPI document into forms that all client generators read. */
 
 import { TASK_STATUSES } from "../../model/task.ts";
 import type { Json } from "./parts.ts";
@@ -38,7 +38,7 @@ function mergeNull(schema: Json): void {
   Object.assign(schema, value, outer, { type: [value.type, "null"] });
 }
 
-/** Gives numbers formats and nullable values one form. Call it before the examples are added. */
+/** Brings numbers and nullable values into one form each. Call it before the examples are added. */
 export function normalizeSchemas(document: Json): void {
   walk(document, (schema) => {
     setFormats(schema);

@@ -14,9 +14,9 @@ interface PagesOptions {
   readonly public_url: string | undefined;
   /** Who can create an account (§5.2.1). */
   readonly account_creation: "open" | "first" | "off";
-  /** Whether the first account exists or existed, after which `first` permits no other. */
+  /** True if the first account exists or existed, after which `first` permits no other. */
   readonly hadFirstAccount: () => Promise<boolean>;
-  /** Whether there is a page for the admin. */
+  /** True if there is a page for the admin. */
   readonly admin: boolean;
 }
 
@@ -32,7 +32,7 @@ const fixedHeaders = (type: string) => ({
   ...API_SECURITY,
 });
 
-/** Makes a value once for all callers. A failure is not kept. */
+/** Makes a value once for all callers, when it is first needed. A failure is not kept. */
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined;
   return () => {
@@ -103,7 +103,7 @@ function build(
 ) {
   const [icon, maskable, touch] = icons as [Asset, Asset, Asset];
   const all = [...person.assets, ...icons];
-  // What the page needs to open without the server. Other fonts are kept once they are used.
+  // The files that the page needs to open without the server. Other fonts are kept once they are used.
   const shell = all.filter(({ name }) => !name.endsWith(".woff2") || name === person.font);
   const list = JSON.stringify(["./", ...shell.map(({ name }) => `./assets/${name}`)]);
   const url = public_url?.replace(/[&"<]/g, (sign) => `&#${sign.charCodeAt(0)};`);

@@ -1,4 +1,4 @@
-/** What the pages are made of. `bun run build` replaces this module by the result. */
+/** The bundles that the pages are made of. `bun run build` replaces this module by the result. */
 
 import type { Asset } from "./asset.ts";
 import { assetOf, type Bundle, bundlePage, bundleScript, WEB } from "./bundle.ts";

@@ -1,4 +1,4 @@
-/** Checks whether a URL that a client gives can be called (§11.6, §19.1.6). */
+/** Checks if a URL that a client sent can be called (§11.6, §19.1.6). */
 
 import type { Clock } from "../../clock.ts";
 import { WEBHOOK_LIMITS } from "../../notification-limits.ts";
@@ -19,8 +19,8 @@ interface AddressCheckOptions {
 export type AddressCheck = ReturnType<typeof createAddressCheck>;
 
 /**
- * Returns a function that says what is wrong with a URL that the account `owner` gives; null if nothing
- * was found within `check_wait` seconds. Each request checks its URL again.
+ * Returns a function that says what is wrong with a URL of the account `owner`; null if nothing was found within
+ * `check_wait` seconds. Each request checks its URL again.
  */
 export function createAddressCheck({ outbound, timers }: AddressCheckOptions) {
   return async (url: string, owner: string): Promise<string | null> => {

@@ -38,7 +38,7 @@ import { type WebhookMessage, type WebhookTarget, webhookRequest } from "./reque
 
 /** Access to the inbox items that the webhook of a key gets. */
 export interface ItemPosts {
-  /** The item as it is now; null if it was read, or is gone with its key or account. */
+  /** Reads the item as it is now; null if it was read, or is gone with its key or account. */
   read(item: ItemRef): Promise<Omit<WebhookMessage, "id"> | null>;
   /**
    * Marks the item as read and its task as seen, in one batch with `statements`. May be called again.
@@ -267,10 +267,10 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     run,
     settled,
 
-    /** Notes that an account has a webhook. */
+    /** Remembers that an account has a webhook. */
     learn,
 
-    /** Takes events that this process has committed, and sends those of accounts with webhooks at once. */
+    /** Looks at events that this process has committed, and sends those of accounts with webhooks at once. */
     committed(events: readonly StoredEvent[]): void {
       if (events.some(({ account_id }) => known.has(account_id))) run();
     },

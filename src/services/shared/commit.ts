@@ -13,7 +13,7 @@ interface GuardedEvent {
   readonly changed: RowRevision;
 }
 
-/** What one batch writes, in this order. */
+/** The statements of one batch, in this order. */
 export interface Change {
   /** The first statement inserts the row or gives it a new revision: it shows whether the change happened. */
   readonly statements: readonly [Statement, ...Statement[]];

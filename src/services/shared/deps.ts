@@ -34,7 +34,7 @@ export interface ServiceDeps {
     readonly account_creation: "open" | "first" | "off";
     /** Accounts that one address may create within an hour; 0: any number. */
     readonly accounts_per_hour: number;
-    /** What notifications say: `PUSH_CONTENT`. */
+    /** The content of notifications: `PUSH_CONTENT`. */
     readonly push_content: "full" | "generic";
   };
 }

@@ -30,7 +30,7 @@ export type NotificationPlans = ReturnType<typeof createNotificationPlans>;
 type RevisionOf<Table extends RowRevision["table"]> = RowRevision & { readonly table: Table };
 
 interface NotificationPlansOptions {
-  /** The lanes that have a worker and take this kind. Without any, no row is made. */
+  /** The lanes that have a worker and send this kind. Without any, no row is made. */
   readonly lanesFor: (kind: NotificationKind) => readonly string[];
   /** The lanes whose channels replace the alert of what has ended. */
   readonly replacingLanes: () => readonly string[];
@@ -42,7 +42,7 @@ export function createNotificationPlans({
   replacingLanes,
   clock,
 }: NotificationPlansOptions) {
-  /** A kind that no lane takes costs no statement. */
+  /** Without a lane that sends the kind, the change costs no statement. */
   const takes = (kind: NotificationKind) => lanesFor(kind).length > 0;
   const on = { alert: takes("task"), silent: takes("silent"), widget: takes("widget") };
   const activities = takes("end");
@@ -54,7 +54,7 @@ export function createNotificationPlans({
   const of = (account_id: string) => ({ account_id, lanes, now: clock.now() });
 
   return {
-    /** For a change of a task. `ended`: pending questions that go with it. */
+    /** Plans for a change of a task. `ended`: pending questions that end with it. */
     ofTask(
       account_id: string,
       change: TaskChange,
@@ -90,7 +90,10 @@ export function createNotificationPlans({
       return statements;
     },
 
-    /** For a new question or one that leaves `pending`. `answered_by`: id of the channel that it was answered by. */
+    /**
+     * Plans for a new question, or for one that leaves `pending`. `answered_by`: id of the channel that it was answered
+     * by.
+     */
     ofQuestion(
       account_id: string,
       question: Question,
@@ -116,34 +119,37 @@ export function createNotificationPlans({
       return statements;
     },
 
-    /** For any other change by the account: tells its devices that something changed. */
+    /** Plans for any other change by the account: tells its devices that something changed. */
     ofAccountChange(account_id: string, changed: RevisionOf<"keys" | "items">): Statement[] {
       return on.silent ? [planDelivery("silent", of(account_id), changed)] : [];
     },
 
-    /** Placed before the statement that changes the setting. */
+    /** Plans for a change of the setting. Placed before the statement that changes it. */
     beforeSetting(account_id: string, live_activities: boolean): Statement[] {
       return on.silent ? [planSetting(of(account_id), live_activities)] : [];
     },
 
-    /** Placed after the statement that changes the setting. */
+    /** Plans for a change of the setting. Placed after the statement that changes it. */
     afterSetting(account_id: string): Statement[] {
       return endActivitiesOff(of(account_id));
     },
 
-    /** Placed before the statement that registers a device. Plans nothing where no lane takes live activities. */
+    /**
+     * Plans for the registration of a device. Placed before the statement that registers it. Plans nothing if no lane
+     * sends live activities.
+     */
     beforeDevice(account_id: string, device: Device): Statement[] {
       const lane = laneOfDevice(device);
       return endActivitiesOfMove({ ...of(account_id), device_id: device.id, lane });
     },
 
-    /** Placed after the tombstone of a key or account. */
+    /** Plans for a deletion. Placed after the tombstone of the key or account. */
     ofDeletion(account_id: string, changed: RevisionOf<"keys" | "accounts">): Statement[] {
       const base = of(account_id);
       return [...endActivities(base, changed), ...(on.alert ? planDeletion(base, changed) : [])];
     },
 
-    /** Placed after the statement that registers a live activity. */
+    /** Plans for a new live activity. Placed after the statement that registers it. */
     ofRegistration(registered: {
       readonly account_id: string;
       readonly session_id: string;

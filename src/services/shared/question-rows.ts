@@ -1,4 +1,4 @@
-/** What changes and reads of questions share: finding, ending, creating and waiting for one. */
+/** Shared by changes and reads of questions: finding, ending, creating and waiting for one. */
 
 import type { RowRevision } from "../../../db/outbox.ts";
 import {

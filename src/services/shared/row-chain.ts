@@ -28,9 +28,9 @@ const MOST_CHANGES = 1_000;
 /** Misses of one change, by changes of other processes, after which it claims the row. */
 const MOST_MISSES = 3;
 
-/** What is to happen to a row; without `write` nothing changes. */
+/** The decision on a row: what to write, and the answer. Without `write`, nothing changes. */
 export interface Decision<Row, T> {
-  /** What the caller gets once the decision holds in the store. */
+  /** The answer to the caller, once the decision holds in the store. */
   readonly result: T;
   readonly write?: {
     readonly change: Change;
@@ -48,9 +48,9 @@ export interface RowChange<Row, T> {
   readonly owns: (row: Row) => boolean;
   /** Reads the row in the scope of the caller; throws `404` or `401` when it has none. */
   readonly read: () => Promise<Row>;
-  /** Gives the row of the caller's scope a new revision, and returns it; undefined when it has none. */
+  /** Changes the revision of the row in the caller's scope, and returns the row; undefined when the caller has none. */
   readonly claim: () => Promise<Row | undefined>;
-  /** Reads what else the decision needs, before each time it is taken. */
+  /** Reads what else the decision needs, before each time it is made. */
   readonly prepare?: () => Promise<void>;
   /** Decides in pure code, without a wait. */
   readonly decide: (row: Row) => Decision<Row, T>;
@@ -183,7 +183,7 @@ export function createRowChain<Row>({ commit, clock }: RowChainOptions) {
   };
 }
 
-/** Whether the last write took effect. Throws what makes the store unavailable. */
+/** Resolves to true if the last write took effect. Throws what makes the store unavailable. */
 async function settled({ last }: Prediction<unknown>): Promise<boolean> {
   try {
     return await last;

@@ -10,7 +10,7 @@ import { fail } from "../../errors.ts";
 import { ADDRESS_USES, RATES, type Rate } from "../../limits.ts";
 import type { ServiceDeps } from "./deps.ts";
 
-/** Identifies the row that has the counter. */
+/** The row that has the counter. */
 interface Owned {
   readonly id: string;
   readonly account_id: string;

@@ -97,7 +97,7 @@ function viewFor(
   );
 }
 
-/** Whether the view is a client's request for access, which is shown without navigation. */
+/** True if the view is a client's request for access, which is shown without navigation. */
 const isRequest = ({ section }: Route): boolean => section === "authorize" || section === "approve";
 
 /** Opens the search; if it is open, selects the text of its field. */

@@ -32,7 +32,7 @@ export function LinkDot() {
 /** Seconds of connecting before the banner appears. */
 const TIMEOUT = 4;
 
-/** Whether it has been connecting for longer than {@link TIMEOUT}. */
+/** True if it has been connecting for longer than {@link TIMEOUT}. */
 function useSlow(link: Link): boolean {
   const [slow, setSlow] = useState(false);
   useEffect(() => {

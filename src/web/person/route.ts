@@ -78,13 +78,13 @@ export function close(to: string): void {
   } else go(to, { replace: true });
 }
 
-/** Whether `close` is going back right now. */
+/** True if `close` is going back right now. */
 let leaving = false;
 const arrive = () => {
   leaving = false;
 };
 
-/** Whether this task is open now. Check it before a late response navigates. */
+/** True if this task is open now. Check it before a late response navigates. */
 export function isTaskOpen(task_id: string): boolean {
   const { section, id } = read();
   return section === "tasks" && id === task_id;

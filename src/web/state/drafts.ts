@@ -45,7 +45,7 @@ const forgotten = createListeners<[name: string]>();
 /** Calls a listener with the name of each draft that is forgotten. */
 export const onForgotten = forgotten.subscribe;
 
-/** Whether the draft is unchanged since it was sent under this key. */
+/** True if the draft is unchanged since it was sent under this key. */
 export const isAsSent = (name: string, key: string): boolean => draftOf(name)?.sent_as === key;
 
 /** The key to send the draft under: the same until it is changed or forgotten. */
@@ -72,7 +72,7 @@ function isPending({ all }: Store, id: string): boolean {
 }
 
 /**
- * Whether the subject of a draft still needs it, by the kind of draft. A draft's name is its kind
+ * True if the subject of a draft still needs it, by the kind of draft. A draft's name is its kind
  * and the id of its subject.
  */
 const FOR: Readonly<Record<string, (store: Store, id: string) => boolean>> = {

@@ -8,7 +8,7 @@ interface LinkCodeOptions {
   readonly name: string;
   /** Matches the address after `#`; its first group is the code. */
   readonly address: RegExp;
-  /** Whether this server takes such codes. */
+  /** True if this server takes such codes. */
   readonly accepts?: () => boolean;
 }
 

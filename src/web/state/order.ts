@@ -20,7 +20,7 @@ function compare(a: Task, b: Task): number {
   return by || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);
 }
 
-/** Whether both states of a task have the same position in the same list. */
+/** True if both states of a task have the same position in the same list. */
 function hasSamePosition(a: Task, b: Task): boolean {
   return a.status === b.status && compare(a, b) === 0;
 }

@@ -42,7 +42,7 @@ export async function tunnelled(response: Response): Promise<Response> {
   throw new RelayError("unexpected_response", `HTTP ${status} that is not from Relay`, { status });
 }
 
-/** Whether a body has the form that tRPC gives to a result or an error, or to several in a batch. */
+/** True if a body has the form that tRPC gives to a result or an error, or to several in a batch. */
 function isEnvelope(text: string, ok: boolean): boolean {
   // Results are large, and are parsed anyway.
   if (ok && text.startsWith('{"result":')) return true;

@@ -74,7 +74,7 @@ async function endGivenUp(): Promise<void> {
 }
 
 /**
- * Whether the claim that was given up never reached the server, which does not know its token: the code can
+ * True if the claim that was given up never reached the server, which does not know its token: the code can
  * still be used, or so much time has passed that the server is not just without its data for a while.
  */
 async function neverArrived(): Promise<boolean> {
@@ -86,17 +86,17 @@ async function neverArrived(): Promise<boolean> {
 
 const unconfirmed = (): Claim | null => JSON.parse(local.get(CLAIM) ?? "null");
 
-/** Whether a claim of this code was sent and not answered. */
+/** True if a claim of this code was sent and not answered. */
 export const isUnconfirmed = (of: string): boolean => unconfirmed()?.code === of;
 
 /** The code in a text that was typed or pasted, which may be the whole link. */
 export const codeIn = (text: string): string => text.trim().replace(/^.*#\/pair\//, "");
 
-/** Whether a text has the form of a code to type; others need no request to be refused. */
+/** True if a text has the form of a code to type; others need no request to be refused. */
 export const isTypedCode = (text: string): boolean =>
   /^[\p{L}\p{N}]{8}$/u.test(text.replace(/[\s\p{Pd}]/gu, ""));
 
-/** Whether a text has the form of a code, typed or from a link. */
+/** True if a text has the form of a code, typed or from a link. */
 export const isPairingCode = (text: string): boolean =>
   isTypedCode(text) || /^[\w-]{22}$/.test(text);
 

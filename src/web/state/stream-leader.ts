@@ -45,7 +45,7 @@ export function createStreamLeader(onChange: () => void) {
   document.addEventListener("visibilitychange", onVisibility, { signal });
 
   return {
-    /** Whether this open page should have a stream. */
+    /** True if this open page should have a stream. */
     has: (): boolean => visible || leads,
 
     /** Lets another open page lead. */

@@ -27,7 +27,7 @@ export const keptToken = (): string | null => (PATH === "/" ? sharedToken() : lo
 /** A new token that may already be in force; null if there is none. */
 export const keptNextToken = (): string | null => local.get(NEXT);
 
-/** Whether the shared names, if this Relay is below a path, have a copy of its sign-in. */
+/** True if the shared names, if this Relay is below a path, have a copy of its sign-in. */
 const isCopied = (): boolean =>
   PATH !== "/" && localStorage.getItem(SHARED_TOKEN) === local.get(TOKEN);
 

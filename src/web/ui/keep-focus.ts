@@ -10,7 +10,7 @@ interface FocusPosition {
 /** Watches the focus of the whole page; returns a function that stops it. */
 export function keepFocus(): () => void {
   let last: Element | null = null;
-  /** Whether the focus was in a dialog. */
+  /** True if the focus was in a dialog. */
   let in_dialog = false;
   let position: FocusPosition = { list: null, at: -1, section: null };
   let frame = 0;

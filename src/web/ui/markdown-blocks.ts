@@ -146,7 +146,7 @@ function wordsIn(text: string): number {
 }
 
 /**
- * Whether nothing of a block is lost. Markdown drops some words, such as cells beyond the width of
+ * True if nothing of a block is lost. Markdown drops some words, such as cells beyond the width of
  * a table, and what is nested too deep.
  */
 function isWhole(source: string, block: readonly Token[]): boolean {
@@ -164,7 +164,7 @@ function isWhole(source: string, block: readonly Token[]): boolean {
   return shown >= wordsIn(source);
 }
 
-/** Whether a block looks the same formatted as it was written; links to addresses in it do not count. */
+/** True if a block looks the same formatted as it was written; links to addresses in it do not count. */
 export function isPlain({ source, tokens }: Block): boolean {
   const shown = allOf(tokens ?? []).map(({ type, content }) => {
     if (type === "softbreak" || type === "hardbreak") return "\n";

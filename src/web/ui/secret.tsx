@@ -75,7 +75,7 @@ interface SecretProps {
   readonly name: string;
   /** True: hidden until the person reveals it. */
   readonly hidden?: boolean;
-  /** Whether it can be shown as a QR code. */
+  /** True if it can be shown as a QR code. */
   readonly qr?: boolean;
 }
 

@@ -2,7 +2,7 @@
 
 import { type RefObject, useLayoutEffect, useState } from "react";
 
-/** Whether `test` holds for the element; `when` changes with what the test depends on. */
+/** True if `test` holds for the element; `when` changes with what the test depends on. */
 export function useMeasured(
   element: RefObject<HTMLElement | null>,
   when: unknown,

@@ -8,7 +8,7 @@ const OWN = `relay ${home} `;
 /** One cache for each version of the files, the first of which is the page itself. */
 const CACHE = `relay ${files.join(" ")}`;
 
-/** Whether a proxy reports that it cannot reach the server. 520 to 530 are Cloudflare's. */
+/** True if a proxy reports that it cannot reach the server. 520 to 530 are Cloudflare's. */
 const isUnreachable = (status: number): boolean =>
   (status >= 502 && status <= 504) || (status >= 520 && status <= 530);
 
@@ -53,7 +53,7 @@ async function keep(cache: Cache, name: string): Promise<void> {
   await cache.put(name, response);
 }
 
-/** Whether a page loads files of this version. */
+/** True if a page loads files of this version. */
 async function isOwn(response: Response): Promise<boolean> {
   const text = await response.text();
   return files.some((name) => name !== home && text.includes(name.slice(home.length)));

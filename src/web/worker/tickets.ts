@@ -37,7 +37,7 @@ export async function sendAnswer(ticket: Ticket, answer: string): Promise<Answer
   return { is: "ended", status: question?.status ?? "", answer: question?.answer ?? null };
 }
 
-/** Whether the server itself answered, and not a proxy with its sign-in page. */
+/** True if the server itself answered, and not a proxy with its sign-in page. */
 async function isJson(response: Response): Promise<boolean> {
   const body: unknown = await response.json().catch(() => null);
   return typeof body === "object" && body !== null;

@@ -51,7 +51,7 @@ async function readCa(path: string): Promise<string> {
   throw new ConfigError(`APNS_CA_FILE: is not a PEM file with a certificate: ${showPath(path)}`);
 }
 
-/** Whether a value without PEM lines may be part of a key and must not be shown. A P-256 key has at least 90 bytes. */
+/** True if a value without PEM lines may be part of a key and must not be shown. A P-256 key has at least 90 bytes. */
 const mayBeKey = (value: string): boolean =>
   /^[A-Za-z0-9+/=\s]+$/.test(value) && !(value.startsWith("/") && value.length < 100);
 

@@ -24,7 +24,7 @@ export type ApnsAnswer =
       readonly timestamp: number | null;
       /** Seconds. */
       readonly retry_after: number | null;
-      /** Whether a newer provider token exists than the one that was refused. */
+      /** True if a newer provider token exists than the one that was refused. */
       readonly renewed: boolean;
       /** Seconds until another provider token may be made. */
       readonly renewable_in: number;

@@ -12,7 +12,7 @@ export interface ApnsRequest extends Rendered {
 
 interface Rendered {
   readonly type: "alert" | "background" | "widgets" | "liveactivity";
-  /** What follows the bundle id. */
+  /** The end of the topic, after the bundle id. */
   readonly topic: string;
   readonly priority: 5 | 10;
   /** Epoch seconds after which it need not arrive. */

@@ -13,9 +13,9 @@ export type NtfyAnswer =
       readonly status: number;
       /** Seconds. */
       readonly retry_after: number | null;
-      /** What the body is: a message that was published, a web page such as a login, or something else. */
+      /** The kind of body: a message that was published, a web page such as a login, or something else. */
       readonly said: "published" | "web page" | "something else";
-      /** Whether it returned our sequence id, as servers that replace notifications do. */
+      /** True if it returned our sequence id, as servers that replace notifications do. */
       readonly replaces: boolean;
     }
   | { readonly kind: "lost"; readonly fault: OutboundFault }

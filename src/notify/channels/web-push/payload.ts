@@ -18,7 +18,7 @@ const BUTTONS = 2;
 /** Bytes of JSON that a shortened text has at least. */
 const LEAST_TEXT = 40;
 
-/** As in RFC 8030, 5.3. */
+/** The urgencies of RFC 8030 5.3 that Relay uses. */
 type Urgency = "low" | "normal" | "high";
 
 export interface WebPushRequest {

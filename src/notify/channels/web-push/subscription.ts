@@ -1,4 +1,4 @@
-/** Checks the subscriptions that browsers give, and turns them into addresses (§19.6.2). */
+/** Checks the subscriptions that browsers send, and turns them into addresses (§19.6.2). */
 
 import { createPublicKey } from "node:crypto";
 import type { SubscriptionInput } from "../../../model/channel.ts";
@@ -27,7 +27,7 @@ const SERVICES = [
   "*.notify.windows.com",
 ];
 
-/** What is wrong with an endpoint; null if messages can be sent to it. `hosts`: `WEB_PUSH_HOSTS`. */
+/** Says why messages cannot be sent to an endpoint; null if they can. `hosts`: `WEB_PUSH_HOSTS`. */
 export function endpointFault(endpoint: string, hosts: readonly string[]): string | null {
   const url = URL.parse(endpoint);
   if (url?.username !== "" || url.password !== "" || url.hash !== "") {
@@ -43,7 +43,7 @@ export function endpointFault(endpoint: string, hosts: readonly string[]): strin
   return "is of a push service that this server does not send to";
 }
 
-/** What is wrong with the keys; null if nothing is. */
+/** Says what is wrong with the keys; null if nothing is. */
 export function keysFault({ p256dh, auth }: SubscriptionInput["keys"]): string | null {
   if (bytesIn(auth)?.length !== 16) return "must have 16 bytes as auth";
   const point = bytesIn(p256dh);

@@ -198,7 +198,7 @@ function End() {
   const all = useSignIns();
   const in_trial = useTrialEnd() !== null;
   /**
-   * Whether this is the only sign-in: the person may then keep the token valid as a way back in.
+   * True if this is the only sign-in: the person may then keep the token valid as a way back in.
    */
   const last = all?.every(({ current }) => current) ?? true;
   const [keeps, setKeeps] = useState(true);

@@ -8,7 +8,7 @@ import { useNow } from "../../ui/use-now.ts";
 import { useSession } from "../use-store.ts";
 import { isUnconfirmed, useTrialEnd } from "./trial.tsx";
 
-/** Whether this browser may confirm the sign-in: that is in its trial, and this one is not. */
+/** True if this browser may confirm the sign-in: that is in its trial, and this one is not. */
 export function useMayConfirm(signIn: SignIn | null): boolean {
   const in_trial = useTrialEnd() !== null;
   const now = useNow();

@@ -15,7 +15,7 @@ export function useTrialEnd(): number | null {
   return ends !== null && ends > now && all!.length > 1 ? ends : null;
 }
 
-/** Whether another sign-in is in its trial at `now`, as far as this browser knows. */
+/** True if another sign-in is in its trial at `now`, as far as this browser knows. */
 export const isUnconfirmed = ({ current, trial_ends_at }: SignIn, now: number): boolean =>
   !current && trial_ends_at !== null && trial_ends_at > now;
 

@@ -25,7 +25,7 @@ const SIGN_OUT_MESSAGES: Readonly<Record<SignOutReason, string | null>> = {
 };
 
 /**
- * Whether this person probably has a code. The page cannot know whether accounts exist, but the
+ * True if this person probably has a code. The page cannot know whether accounts exist, but the
  * first browser usually runs on the server's machine and opens a loopback address. Further ones use
  * another address, or are phones or tablets.
  */

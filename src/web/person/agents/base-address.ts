@@ -8,7 +8,7 @@ export function baseAddress(): string {
   return configured ?? new URL(".", document.baseURI).href.replace(/\/$/, "");
 }
 
-/** Whether MCP clients accept OAuth at this address: loopback, or https with a host name. */
+/** True if MCP clients accept OAuth at this address: loopback, or https with a host name. */
 function acceptsOAuth({ protocol, hostname }: URL): boolean {
   const is_address = /^\[|^[\d.]+$/.test(hostname);
   const is_loopback = /^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
@@ -16,7 +16,7 @@ function acceptsOAuth({ protocol, hostname }: URL): boolean {
 }
 
 /**
- * Whether clients find the OAuth metadata. For an address with a path, they look outside of that path (RFC 8414 3),
+ * True if clients find the OAuth metadata. For an address with a path, they look outside of that path (RFC 8414 3),
  * so a proxy has to pass such requests on.
  */
 async function isFound(base: string): Promise<boolean> {
@@ -29,11 +29,11 @@ async function isFound(base: string): Promise<boolean> {
   return path === "" || issuer === href.replace(/\/$/, "");
 }
 
-/** Whether the server offers OAuth at this page's own address; undefined before it was asked. */
+/** True if the server offers OAuth at this page's own address; undefined before it was asked. */
 let confirmed: boolean | undefined;
 
 /**
- * Whether the address offers OAuth, as far as is known without a request; undefined if a request is
+ * True if the address offers OAuth, as far as is known without a request; undefined if a request is
  * needed.
  */
 function knownOf(base: string): boolean | undefined {
@@ -44,7 +44,7 @@ function knownOf(base: string): boolean | undefined {
 }
 
 /**
- * Whether agents can connect without a key at this base address (§18.1.4);
+ * True if agents can connect without a key at this base address (§18.1.4);
  * undefined until that is known. Behind a proxy the server may see another address than the page
  * does, so it is asked for its metadata.
  */

@@ -14,7 +14,7 @@ const NUMBERED = /^[^\p{L}\p{N}]*\p{N}|\p{N}[^\p{L}\p{N}]*$/u;
 /** Begins or ends with a single letter, such as `b)` or `Plan B`. */
 const LETTERED = /^[^\p{L}\p{N}]*\p{L}(?!\p{L})|(?<![\p{L}\p{N}])\p{L}[^\p{L}\p{N}]*$/u;
 
-/** Whether the answers are side by side, as for a Yes-or-No question or a request for permission. */
+/** True if the answers are side by side, as for a Yes-or-No question or a request for permission. */
 export const isPaired = ({ kind, action }: Question): boolean =>
   kind === "confirm" || action !== undefined;
 

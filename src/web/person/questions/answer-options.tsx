@@ -21,7 +21,7 @@ const PAIR = [Check, X] as const;
 /** Characters of a note, at most: `note` of §10.1. */
 const NOTE = 1_000;
 
-/** Whether a note has more characters than an answer can have. */
+/** True if a note has more characters than an answer can have. */
 export const isNoteTooLong = (note: string): boolean => [...note.trim()].length > NOTE;
 
 export const noteName = (question_id: string): string => `note ${question_id}`;

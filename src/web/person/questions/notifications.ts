@@ -20,7 +20,7 @@ const QUESTIONS = /^(#\/?|#\/questions.*)?$/;
 
 export type NotificationState = "on" | "off" | "blocked" | "unsupported";
 
-/** Whether this browser shows notifications for new questions. */
+/** True if this browser shows notifications for new questions. */
 export function notificationState(): NotificationState {
   if (!("Notification" in globalThis) || !navigator.serviceWorker) return "unsupported";
   if (Notification.permission === "denied") return "blocked";

@@ -81,7 +81,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
     () => (in_view ? after(SHOWN_AFTER, () => receipts.add(id, "shown")) : undefined),
     [in_view, id, receipts],
   );
-  /** Whether the view shows only this question. */
+  /** True if the view shows only this question. */
   const linked = useRoute().id === id;
   const [sending, setSending] = useState<string | null>(null);
   const [fault, setFault] = useState<Fault | null>(null);
@@ -89,10 +89,10 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
   const entered = useRef(0);
   /** The last attempt: the same answer again is sent under the same key. */
   const attempt = useRef<GivenAnswer & { readonly key: string }>({ answer: "", key: "" });
-  /** Whether the card has been in view: its context and command are loaded from then on. */
+  /** True if the card has been in view: its context and command are loaded from then on. */
   const [seen, setSeen] = useState(false);
   const details = useDetails(question, seen);
-  /** Whether the end of a permission prompt has been in view: nothing can be allowed before. */
+  /** True if the end of a permission prompt has been in view: nothing can be allowed before. */
   const [read, setRead] = useState(false);
   const locked = action !== undefined && !read;
   useEffect(() => {

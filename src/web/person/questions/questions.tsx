@@ -186,7 +186,7 @@ function useArrivalKeys(list: RefObject<HTMLElement | null>): void {
   }, [list]);
 }
 
-/** Whether nothing is in use: the focus is nowhere, or where navigation has put it. */
+/** True if nothing is in use: the focus is nowhere, or where navigation has put it. */
 function isFocusFree(): boolean {
   const { activeElement: one } = document;
   return one === null || one === document.body || one.matches("main, main h1, nav a[aria-current]");

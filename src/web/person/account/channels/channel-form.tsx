@@ -38,7 +38,7 @@ export function NewChannelForm({ onCreated }: NewProps) {
   const [type, setType] = useState<Added>("ntfy");
   const [url, setUrl] = useState("");
   const [token, setToken] = useState("");
-  /** Whether questions have buttons; null: the default, which is on if there is a token. */
+  /** True if questions have buttons; null: the default, which is on if there is a token. */
   const [chosen, setButtons] = useState<boolean | null>(null);
   const buttons = chosen ?? token.trim() !== "";
   const [settings, setSettings] = useState<Settings>({
