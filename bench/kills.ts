@@ -75,7 +75,7 @@ async function strike(round: number): Promise<void> {
 /** Checks the store beside the running server: closing it first would tidy up what the kill left. */
 async function checkSound(): Promise<void> {
   const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
-  const rows = (text: string) => store.read(statement(sql.raw(text), { gives: "rows" })({}));
+  const rows = (text: string) => store.read(statement(sql.raw(text), { returns: "rows" })({}));
   try {
     const integrity = JSON.stringify(await rows("pragma integrity_check"));
     if (integrity !== '[["ok"]]') throw new Error(`integrity_check: ${integrity}`);

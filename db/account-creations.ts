@@ -15,7 +15,7 @@ const lately = sql`origin = ${p("origin")}
 
 const creations = statement(
   sql`select count(*), min(created_at), max(created_at) from account_creations where ${lately}`,
-  { gives: rowOf<[count: number, first_ms: number | null, last_ms: number | null]>() },
+  { returns: rowOf<[count: number, first_ms: number | null, last_ms: number | null]>() },
 );
 
 /** The digest of an address, and the period in epoch seconds in which its account creations count. */

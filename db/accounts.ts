@@ -38,7 +38,7 @@ export const insertAccount = statement(insertWhere(accounts, isNewToken("token_d
 const had_accounts = sql`(exists (select 1 from accounts)
   or exists (select 1 from sqlite_sequence where name = 'events' and seq > 0))`;
 
-export const hadAccounts = statement(sql`select ${had_accounts}`, { gives: rowOf<[0 | 1]>() });
+export const hadAccounts = statement(sql`select ${had_accounts}`, { returns: rowOf<[0 | 1]>() });
 
 /** Inserts the first account of the store. */
 export const insertFirstAccount = statement(

@@ -90,7 +90,7 @@ const replaced = sql`(c.endpoint_digest = ${p("endpoint_digest")}
 export const isEndpointOfOther = statement(
   sql`select exists (select 1 from channels where endpoint_digest = ${p("endpoint_digest")}
     and account_id = ${p("account_id")} and session_id is not ${p("session_id")})`,
-  { gives: rowOf<[is_of_other: 0 | 1]>() },
+  { returns: rowOf<[is_of_other: 0 | 1]>() },
 );
 
 /** Deletes the channels that a new one replaces, if {@link insertChannel} will then insert it. */

@@ -46,7 +46,7 @@ export const touchCredential = statement(
 
 /** A row if an account token with this digest has ended in this store (§4.1.7); triggers write it. */
 export const endedToken = statement(sql`select 1 from ended_tokens where digest = ${p("digest")}`, {
-  gives: rowOf<[1]>(),
+  returns: rowOf<[1]>(),
 });
 
 /** Forgets tokens that ended before `before`. */

@@ -19,14 +19,14 @@ const RETRY_AFTER = 30;
 
 const deadKey = statement(
   sql`select id from keys where deleted_at is not null order by deleted_at, id limit 1`,
-  { gives: rowOf<[id: string]>() },
+  { returns: rowOf<[id: string]>() },
 );
 
 /** Deleted accounts after a given one, in the order of their deletion. */
 const deadAccounts = statement(
   sql`select deleted_at, id from accounts where deleted_at is not null
     and (deleted_at, id) > (${p("after_ms")}, ${p("after_id")}) order by deleted_at, id limit ${p("limit")}`,
-  { gives: rowsOf<[deleted_ms: number, id: string]>() },
+  { returns: rowsOf<[deleted_ms: number, id: string]>() },
 );
 
 /** Deletes up to `limit` rows of `owner` from a table that has an index on the owner. */
@@ -83,14 +83,14 @@ const dropAccount = statement(
     )})`,
 );
 const accountIsLeft = statement(sql`select 1 from accounts where id = ${p("id")}`, {
-  gives: rowOf<[1]>(),
+  returns: rowOf<[1]>(),
 });
 
 const firstEvent = statement(sql`select min(seq) from events`, {
-  gives: rowOf<[seq: number | null]>(),
+  returns: rowOf<[seq: number | null]>(),
 });
 const lastEvent = statement(sql`select seq from sqlite_sequence where name = 'events'`, {
-  gives: rowOf<[seq: number]>(),
+  returns: rowOf<[seq: number]>(),
 });
 /**
  * Events of the accounts `ids` (JSON list) in a range of numbers. They are scanned by number: an index on the account
@@ -98,7 +98,7 @@ const lastEvent = statement(sql`select seq from sqlite_sequence where name = 'ev
  */
 const eventsOfAccounts = sql`select seq from events where seq > ${p("from")} and seq <= ${p("to")}
   and account_id in (select value from json_each(${p("ids")})) limit ${p("limit")}`;
-const findEvents = statement(eventsOfAccounts, { gives: rowsOf<[seq: number]>() });
+const findEvents = statement(eventsOfAccounts, { returns: rowsOf<[seq: number]>() });
 const dropEvents = statement(sql`delete from events where seq in (${eventsOfAccounts})`);
 
 /** Deleted accounts per read. */

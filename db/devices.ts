@@ -44,7 +44,7 @@ const mayRegister = sql`(${isLiveAccount} and ${isLiveSession} and (${isPastTria
       or (select count(*) from devices where account_id = ${p("account_id")}) < ${sql.raw(LIMITS.devices_per_account)}))))`;
 
 export const mayRegisterDevice = statement(sql`select ${mayRegister}`, {
-  gives: rowOf<[may_register: 0 | 1]>(),
+  returns: rowOf<[may_register: 0 | 1]>(),
 });
 
 /** The registration that loses this `apns_token` to the device `id` of the account. */
@@ -84,7 +84,7 @@ export const putDevice = statement(
     on conflict (account_id, id) do update set ${sql.raw(REPLACED.map((name) => `${name} = excluded.${name}`).join(", "))},
       updated_at = max(excluded.updated_at, devices.updated_at + 1)
     returning updated_at`,
-  { gives: "rows" },
+  { returns: "rows" },
 );
 
 /**
@@ -104,7 +104,7 @@ export const deleteDevice = statement(
 
 export const hasDevice = statement(
   sql`select exists (select 1 from devices where account_id = ${p("account_id")} and id = ${p("device_id")})`,
-  { gives: rowOf<[has_device: 0 | 1]>() },
+  { returns: rowOf<[has_device: 0 | 1]>() },
 );
 
 /** Drops the deliveries for devices that the account no longer has. */

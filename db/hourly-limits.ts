@@ -25,7 +25,7 @@ export function usesOf<P>(
     ),
     /** When the oldest use within the window was, in milliseconds; null if there was none. */
     first: statement(sql`select (select min(value) ${recent}) from ${of} where ${which}`, {
-      gives: rowOf<[at_ms: number | null]>(),
+      returns: rowOf<[at_ms: number | null]>(),
     }),
   };
 }

@@ -11,7 +11,7 @@ import type { Statement } from "./store/store.ts";
 /** What the request `id` did: the digest of its body, and the id of the resource. */
 export const idempotencyRecord = statement(
   sql`select body, resource_id from idempotency where id = ${p("id")}`,
-  { gives: rowOf<[body: string, resource_id: string]>() },
+  { returns: rowOf<[body: string, resource_id: string]>() },
 );
 
 /** True in SQL unless `idempotency_id` is recorded. It is null for a request without an `Idempotency-Key`. */

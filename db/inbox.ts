@@ -84,18 +84,18 @@ export const itemById = select(
 /** The position of the item `id` in the inbox of `key_id`. */
 export const itemPosition = statement(
   sql`select seq from items where id = ${p("id")} and key_id = ${p("key_id")}`,
-  { gives: rowOf<[seq: number]>() },
+  { returns: rowOf<[seq: number]>() },
 );
 
 /** The id of the oldest unread item of `key_id` up to the position `last`. */
 export const oldestUnread = statement(
   sql`select id from items where key_id = ${p("key_id")} and read_at is null and seq <= ${p("last")} and ${known} order by seq limit 1`,
-  { gives: rowOf<[id: string]>() },
+  { returns: rowOf<[id: string]>() },
 );
 
 /** The number of unread items of `key_id`, which triggers keep (triggers.md). */
 export const countUnread = statement(sql`select unread from keys where id = ${p("key_id")}`, {
-  gives: rowOf<[unread: number]>(),
+  returns: rowOf<[unread: number]>(),
 });
 
 /**
@@ -205,7 +205,7 @@ export function insertMessage(
 export const oldUnread = statement(
   sql`select key_id, account_id, id, seq from items where read_at is null and created_at < ${p("before", items.created_at)}
     and ${known} and ${ofLiveKey("items")} order by created_at, seq limit ${p("limit")}`,
-  { gives: rowsOf<[key_id: string, account_id: string, id: string, seq: number]>() },
+  { returns: rowsOf<[key_id: string, account_id: string, id: string, seq: number]>() },
 );
 
 /** Deletes the items of `key_id` up to `last` that a batch marked with `revision`. */

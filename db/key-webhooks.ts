@@ -22,7 +22,7 @@ export const webhookSets = usesOf("keys", "webhook_sets", RATES.webhook_sets, li
 export const setterOf = statement(
   sql`select case kind when 'key_secret' then ${sql.raw(`'${SECRET}'`)} else grant_id end
     from credentials where digest = ${p("credential", credentials.digest)}`,
-  { gives: rowOf<[set_by: string | null]>() },
+  { returns: rowOf<[set_by: string | null]>() },
 );
 
 /** Gives the key a new revision if it still has the old one and the credential has not ended. */

@@ -49,7 +49,7 @@ const insertInboxEvent = perTable(REVISED, (guard) =>
       select account_id, ${p("subject")}, 'inbox.updated', json_object('key_id', id, 'unread', unread), ${p("created_at", events.created_at)}
       from keys where id = ${p("key_id")} and deleted_at is null and ${guard}
       returning seq, data`,
-    { gives: "rows" },
+    { returns: "rows" },
   ),
 );
 
@@ -89,7 +89,7 @@ export function inboxEventStatement(
 
 // sqlite_sequence keeps the last number when the rows are pruned.
 const latest = statement(sql`select seq from sqlite_sequence where name = 'events'`, {
-  gives: rowOf<[seq: number]>(),
+  returns: rowOf<[seq: number]>(),
 });
 
 const { created_at: _, ...eventColumns } = getTableColumns(events);

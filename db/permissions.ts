@@ -67,7 +67,7 @@ const joinable = sql`select id from questions where ${matches} and not exists (
 /** Lets a second call wait for the question of the first. Returns its id. */
 export const joinAction = statement(
   sql`update questions set action_calls = ${BOTH} where id = (${joinable}) and ${ofLiveKey("questions")} returning id`,
-  { gives: rowsOf<[id: string]>() },
+  { returns: rowsOf<[id: string]>() },
 );
 
 const insert = statement(insertWhere(questions, sql`${mayAsk} and not exists (${joinable})`));
@@ -133,7 +133,7 @@ export const reportUse = statement(
         and action ->> '$.agent' is ${p("of_agent")}
       order by created_at limit 1)
     and ${ofLiveKey("questions")} returning id`,
-  { gives: rowsOf<[id: string]>() },
+  { returns: rowsOf<[id: string]>() },
 );
 
 const waiting = qb

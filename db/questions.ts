@@ -106,7 +106,7 @@ const pendingOfKey = sql`(select count(*) from questions where key_id = ${p("key
 
 /** The number of questions of `key_id` that are pending at `created_at`. */
 export const countPending = statement(sql`select ${pendingOfKey}`, {
-  gives: rowOf<[count: number]>(),
+  returns: rowOf<[count: number]>(),
 });
 
 /** A question of `key_id` with `request_id` from the last 24 hours. After that, another question may use it. */
@@ -220,7 +220,7 @@ const join = statement(
       select id from questions where ${joinable}
       order by created_at desc limit 1)
     and ${ofLiveKey("questions")} returning id`,
-  { gives: rowsOf<[id: string]>() },
+  { returns: rowsOf<[id: string]>() },
 );
 
 /** Marks the questions `ids` (JSON list) as known to the agent. */

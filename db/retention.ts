@@ -17,7 +17,7 @@ export function pruner(query: Sql<{ readonly before: number; readonly limit: num
 
 const nextKeys = statement(
   sql`select id from keys where id > ${p("after")} and deleted_at is null order by id limit ${p("limit")}`,
-  { gives: rowsOf<[id: string]>() },
+  { returns: rowsOf<[id: string]>() },
 );
 
 /** Rows that one statement removes, so that none takes long; the rest goes in the next round. */

@@ -7,10 +7,10 @@ import type { Store } from "./store/store.ts";
 
 const add = statement(sql`${insertWhere(secrets, sql`true`)} on conflict (name) do nothing`);
 const find = statement(sql`select value from secrets where name = ${p("name")}`, {
-  gives: rowOf<[value: string]>(),
+  returns: rowOf<[value: string]>(),
 });
 
-const any = statement(sql`select name from secrets limit 1`, { gives: rowOf<[name: string]>() });
+const any = statement(sql`select name from secrets limit 1`, { returns: rowOf<[name: string]>() });
 
 /** True until the first start on this store is complete, which makes the secrets last. Needs migrated tables. */
 export const isNewStore = async (store: Pick<Store, "read">): Promise<boolean> =>

@@ -60,7 +60,7 @@ export const sessionsInTrial = sql`(select own.id from credentials as own
 
 /** Reads {@link isPastTrial}. Once true, it stays true, unless the only sign-in of an account adds another one. */
 export const pastTrialNow = statement(sql`select ${isPastTrial}`, {
-  gives: rowOf<[is_past: 0 | 1]>(),
+  returns: rowOf<[is_past: 0 | 1]>(),
 });
 
 /** True in SQL if the account has the sign-in `session_id`. */
@@ -120,7 +120,7 @@ export const isNewToken = <Name extends string>(name: Name) =>
 export const isTokenTaken = statement(
   sql`select exists (select 1 from credentials where digest = ${p("digest")})
     or exists (select 1 from accounts where token_digest = ${p("digest")})`,
-  { gives: rowOf<[taken: 0 | 1]>() },
+  { returns: rowOf<[taken: 0 | 1]>() },
 );
 
 /**

@@ -14,7 +14,7 @@ const step = (table: string, columns: string, sums: string) =>
     sql`select max(nr), ${sql.raw(sums)} from (
       select rowid as nr, ${sql.raw(columns)} from ${sql.raw(table)} where rowid > ${p("after")}
       order by rowid limit ${p("limit")})`,
-    { gives: rowOf<[last: number | null, ...sums: (number | null)[]]>() },
+    { returns: rowOf<[last: number | null, ...sums: (number | null)[]]>() },
   );
 
 const LIVE = "deleted_at is null as live";
@@ -91,7 +91,7 @@ const page = statement(
       order by id desc limit ${p("limit")}) as a
     left join keys as k on k.account_id = a.id and k.deleted_at is null
     group by a.id order by a.id desc`,
-  { gives: rowsOf<[id: string, created_ms: number, ...FiguresOfAccount]>() },
+  { returns: rowsOf<[id: string, created_ms: number, ...FiguresOfAccount]>() },
 );
 
 /** Sorts after every id. */
@@ -120,7 +120,7 @@ export async function accountFigures(
 
 const size = statement(
   sql`select page_count * page_size from pragma_page_count(), pragma_page_size()`,
-  { gives: rowOf<[bytes: number]>() },
+  { returns: rowOf<[bytes: number]>() },
 );
 
 /** Bytes of the store, without the log beside a file. */
@@ -136,7 +136,7 @@ const ends = statement(
   sql`select (select min(seq) from events), (select max(seq) from events),
     (select created_at from events order by seq limit 1),
     (select seq from sqlite_sequence where name = 'events')`,
-  { gives: rowOf<[first: Figure, last: Figure, oldest_ms: Figure, latest: Figure]>() },
+  { returns: rowOf<[first: Figure, last: Figure, oldest_ms: Figure, latest: Figure]>() },
 );
 
 /** The stored events; `latest` is the newest number that was given. */

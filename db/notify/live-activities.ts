@@ -46,7 +46,7 @@ export const activityGrounds = statement(
   sql`select live_activities, (select status from tasks where ${ownTask}), ${ownDevice}, ${mayChangeDevice}
     from accounts where id = ${p("account_id")} and deleted_at is null`,
   {
-    gives:
+    returns:
       rowOf<
         [setting: 0 | 1, task_status: Task["status"] | null, has_device: 0 | 1, may_change: 0 | 1]
       >(),

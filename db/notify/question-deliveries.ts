@@ -53,7 +53,7 @@ const answers = sql`(select json_group_array(seconds) from (select (answered_at 
  */
 export const reachFacts = statement(
   sql`select min(sent_at), min(shown_at), min(opened_at), ${has_target} or ${has_webhook} or ${has_page}, ${answers} ${of_question}`,
-  { gives: rowOf<[sent: Ms, shown: Ms, opened: Ms, reachable: 0 | 1, answers: string]>() },
+  { returns: rowOf<[sent: Ms, shown: Ms, opened: Ms, reachable: 0 | 1, answers: string]>() },
 );
 
 /** Settles the delivery of a question that is queued for a channel. `sent_ms`: null unless it was accepted. */
@@ -79,7 +79,7 @@ export const furthestByLane = statement(
       select lane, case when opened_at is not null then 'opened' when shown_at is not null then 'shown' else status end as furthest
       from question_deliveries order by question_id desc limit ${p("limit")})
     group by lane, furthest`,
-  { gives: rowsOf<[lane: string, furthest: Furthest, deliveries: number]>() },
+  { returns: rowsOf<[lane: string, furthest: Furthest, deliveries: number]>() },
 );
 
 const own = sql`q.id = ${p("question_id")} and q.account_id = ${p("account_id")}
@@ -126,5 +126,5 @@ export const receiptGrounds = statement(
     exists (select 1 from devices where account_id = ${p("account_id")} and id = ${p("target_id")})
       or exists (select 1 ${of_question} and target_id = ${p("target_id")}),
     ${mayReceive}`,
-  { gives: rowOf<[question: 0 | 1, target: 0 | 1, may_receive: 0 | 1]>() },
+  { returns: rowOf<[question: 0 | 1, target: 0 | 1, may_receive: 0 | 1]>() },
 );

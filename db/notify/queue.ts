@@ -59,14 +59,14 @@ export const nextDue = statement(
     ),
     sql` union all `,
   )})`,
-  { gives: rowOf<[due_ms: number | null]>() },
+  { returns: rowOf<[due_ms: number | null]>() },
 );
 
 /** The leases on deliveries of `lane`, at most `limit`. */
 export const leasesOf = statement(
   sql`select distinct lease from pushes where environment = ${p("lane")} and lease is not null
     and expires_at > ${now} order by lease limit ${p("limit")}`,
-  { gives: rowsOf<[lease: string]>() },
+  { returns: rowsOf<[lease: string]>() },
 );
 
 /** The columns by which a claim chooses. */
@@ -135,7 +135,7 @@ export const waitingAccounts = statement(
       ),
       sql` or `,
     )} from a where id is not null`,
-  { gives: rowsOf<[account_id: string, due: number]>() },
+  { returns: rowsOf<[account_id: string, due: number]>() },
 );
 
 const later = (seconds: number) => sql`${now} + ${sql.raw(seconds * 1000)}`;
@@ -151,7 +151,7 @@ const misdated = (urgency: number) =>
  * were planned or tried in the future, or are due later than any delivery can be.
  */
 export const misdatedDeliveries = statement(sql.join(URGENCIES.map(misdated), sql` union all `), {
-  gives: rowsOf<[seq: number]>(),
+  returns: rowsOf<[seq: number]>(),
 });
 
 /** Makes the deliveries `seqs` (JSON list) due now, unless they are leased. */
@@ -269,5 +269,5 @@ export const claimedDeliveries = select(
 export const pendingCounts = statement(
   sql`select task_id, count(*) from questions where task_id in (select value from json_each(${p("ids")}))
     and status = 'pending' and expires_at > ${now} group by task_id`,
-  { gives: rowsOf<[task_id: string, count: number]>() },
+  { returns: rowsOf<[task_id: string, count: number]>() },
 );

@@ -72,5 +72,5 @@ export const queuedDeliveries = statement(
   sql`select environment, count(*), min(created_at)
     from (select environment, created_at from pushes order by seq limit 10000)
     group by environment order by environment`,
-  { gives: rowsOf<[lane: string, rows: number, oldest_ms: number]>() },
+  { returns: rowsOf<[lane: string, rows: number, oldest_ms: number]>() },
 );

@@ -28,7 +28,7 @@ export const targetsFor = (purpose: Purpose) =>
 export const hasTargetFor = (purpose: Purpose) =>
   statement(
     sql`select 1 from push_targets where account_id = ${p("account_id")} and purpose = ${sql.raw(`'${purpose}'`)} limit 1`,
-    { gives: "row" },
+    { returns: "row" },
   );
 
 /** The target of a row `l` of `live_activities`, named `t`. */

@@ -48,7 +48,7 @@ export const insertTestMessage = statement(
 /** The leases on messages, at most `limit`. */
 export const messageLeases = statement(
   sql`select distinct lease from webhook_messages where lease is not null order by lease limit ${p("limit")}`,
-  { gives: rowsOf<[lease: string]>() },
+  { returns: rowsOf<[lease: string]>() },
 );
 
 /** Puts back the messages that have one of the leases `lapsed` (JSON list). */
@@ -70,7 +70,7 @@ export const misdatedChannels = statement(
     where claimed_at > ${later(tolerance)} or due_at > ${later(most_of_webhook)}
       or exists (select 1 from (select created_at, attempts from webhook_messages m where ${isWaiting} order by due_at desc limit 1)
         where attempts = 0 and created_at > ${later(tolerance)})`,
-  { gives: rowsOf<[channel_id: string]>() },
+  { returns: rowsOf<[channel_id: string]>() },
 );
 
 /** Makes the waiting messages of the channels `ids` (JSON list) due now: statements of one batch, in this order. */
@@ -87,7 +87,7 @@ export const makeMessagesDue = [
 /** How many of the oldest 10,000 messages wait, and since when the oldest one does; null if none waits. */
 export const queuedMessages = statement(
   sql`select count(*), min(created_at) from (select created_at from webhook_messages order by seq limit 10000)`,
-  { gives: rowOf<[rows: number, oldest_ms: number | null]>() },
+  { returns: rowOf<[rows: number, oldest_ms: number | null]>() },
 );
 
 const LAST = sql`order by due_at limit ${number(PER_CHANNEL)}`;
@@ -115,7 +115,7 @@ export const dueMessages = statement(
         and expires_at > ${now} and (c.confirmed_at is not null or ${isTest}) and ${isKnown(webhookMessages)} ${LAST})
      order by c.place, ${SERVED} limit ${number(CANDIDATES)}`,
   {
-    gives:
+    returns:
       rowsOf<
         [
           seq: number,

@@ -8,7 +8,7 @@ import type { Store } from "./store.ts";
 
 const hasFacts = statement(
   sql`select 1 from sqlite_schema where type = 'table' and name = 'store_facts'`,
-  { gives: rowOf<[1]>() },
+  { returns: rowOf<[1]>() },
 );
 const line = select(
   qb.select({ oldest: storeFacts.value }).from(storeFacts),

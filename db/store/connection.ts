@@ -32,14 +32,14 @@ export function openConnection(path: string, lock_wait: number) {
   return {
     prepare,
 
-    run({ sql, args, gives }: Statement): WriteResult {
+    run({ sql, args, returns }: Statement): WriteResult {
       checkArgs(sql, args);
       const found = prepare(sql);
-      if (gives === "nothing") {
+      if (returns === "nothing") {
         const { changes, lastInsertRowid } = found.run(args);
         return { rows: [], changes, row_id: Number(lastInsertRowid) };
       }
-      if (gives === "rows") return { rows: found.all(args) as Cell[][], changes: 0, row_id: 0 };
+      if (returns === "rows") return { rows: found.all(args) as Cell[][], changes: 0, row_id: 0 };
       const row = found.get(args) as Cell[] | undefined;
       return { rows: row ? [row] : [], changes: 0, row_id: 0 };
     },

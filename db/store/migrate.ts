@@ -11,7 +11,7 @@ const createTable = statement(
   sql`create table if not exists relay_migrations (hash text primary key, applied_at integer not null)`,
 );
 const applied = statement(sql`select hash from relay_migrations`, {
-  gives: rowsOf<[hash: string]>(),
+  returns: rowsOf<[hash: string]>(),
 });
 const claim = statement(
   sql`insert into relay_migrations (hash, applied_at) values (${p("hash")}, ${p("applied_at")})`,

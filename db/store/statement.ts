@@ -110,11 +110,11 @@ export function select(
     lacking.add(known);
     return known;
   };
-  const gives = one ? "row" : "rows";
+  const returns = one ? "row" : "rows";
   return (values) => ({
     sql: text,
     args: fill(values),
-    gives,
+    returns,
     list_owner: one ? undefined : ((values.owner ?? values.key_id) as string | undefined),
     read,
   });
@@ -185,14 +185,14 @@ function reader(
 
 declare const ROW: unique symbol;
 /** {@link Statement.returns}, with the type of the rows. */
-type Gives<Row> = Statement["gives"] & { readonly [ROW]?: Row };
+type Returns<Row> = Statement["returns"] & { readonly [ROW]?: Row };
 
 /** For {@link statement}: it returns rows of these cells, or at most one. */
-export const rowsOf = <Row extends Cell[]>(): Gives<Row> => "rows";
-export const rowOf = <Row extends Cell[]>(): Gives<Row> => "row";
+export const rowsOf = <Row extends Cell[]>(): Returns<Row> => "rows";
+export const rowOf = <Row extends Cell[]>(): Returns<Row> => "row";
 
 interface StatementOptions<Row, P = never> {
-  readonly gives?: Gives<Row>;
+  readonly returns?: Returns<Row>;
   readonly synced?: boolean;
   /** See {@link Statement.only_if}. */
   readonly only_if?: (values: P) => Statement;
@@ -208,7 +208,7 @@ export function statement<P, Row extends Cell[] = Cell[]>(
 export function statement(
   query: SQL,
   {
-    gives = "nothing",
+    returns = "nothing",
     synced = true,
     only_if,
     many: returned,
@@ -221,7 +221,7 @@ export function statement(
   return (values) => ({
     sql: compiled.sql,
     args: fill(values),
-    gives,
+    returns,
     synced,
     only_if: only_if?.(values),
     many,

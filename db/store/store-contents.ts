@@ -15,7 +15,7 @@ const OWN_TABLES: ReadonlySet<Cell> = new Set(["relay_migrations", "store_facts"
 /** The tables, views, indexes and triggers that a program created. */
 const names = statement(
   sql`select name from sqlite_schema where substr(name, 1, 7) not in ('sqlite_', 'libsql_')`,
-  { gives: rowsOf<[name: string]>() },
+  { returns: rowsOf<[name: string]>() },
 );
 
 /**

@@ -62,7 +62,7 @@ export async function checkStoreFile(given: string, clock: Clock): Promise<void>
 
 /** A store gets this secret at its first start and keeps it. Two stores never have the same one. */
 const secret = statement(sql`select value from secrets where name = 'signing'`, {
-  gives: rowOf<[value: string]>(),
+  returns: rowOf<[value: string]>(),
 });
 
 /** Null if there is none, or the file cannot be read without its log, as in the middle of a checkpoint. */

@@ -8,7 +8,7 @@ import type { Statement } from "./store.ts";
 const proof = statement(
   sql`select case when exists (select 1 from secrets where name = 'signing' and value = ${p("secret")})
     and exists (select 1 from relay_migrations where hash = ${p("hash")}) then 1 else json('') end`,
-  { gives: rowOf<[1]>() },
+  { returns: rowOf<[1]>() },
 );
 
 /**

@@ -5,7 +5,7 @@ import { p, sql } from "./sql.ts";
 import { rowOf, statement } from "./statement.ts";
 import { IN_BACKGROUND, type Store } from "./store.ts";
 
-const time = statement(sql`select unixepoch('subsec')`, { gives: rowOf<[now: number]>() });
+const time = statement(sql`select unixepoch('subsec')`, { returns: rowOf<[now: number]>() });
 
 /** The store's clock in epoch seconds; null for a file, whose clock is this machine's. */
 export async function storeTime(store: Store): Promise<number | null> {
@@ -17,7 +17,7 @@ export async function storeTime(store: Store): Promise<number | null> {
 const readShared = statement(
   sql`select cast(value as integer) from store_facts where name = 'clock'`,
   {
-    gives: rowOf<[at_ms: number]>(),
+    returns: rowOf<[at_ms: number]>(),
   },
 );
 const writeShared = statement(

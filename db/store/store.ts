@@ -22,7 +22,7 @@ export interface Statement<Row = unknown> {
   readonly sql: string;
   readonly args: readonly Cell[];
   /** `rows` for a SELECT or RETURNING. `row` for a SELECT of at most one row, which is quicker. */
-  readonly gives: "rows" | "row" | "nothing";
+  readonly returns: "rows" | "row" | "nothing";
   /**
    * False if a power cut may undo the write; a crash of the process never does. A batch of such statements alone
    * does not wait for the disk: the next synced batch writes it there too.

@@ -57,7 +57,7 @@ export function toSteps(
       if (places) places.push(place);
       else merged.set(many.sql, [place]);
     } else {
-      steps.push({ statement, wants_rows: statement.gives !== "nothing", places: [place] });
+      steps.push({ statement, wants_rows: statement.returns !== "nothing", places: [place] });
     }
   });
   flush();

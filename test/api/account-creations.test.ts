@@ -19,7 +19,7 @@ const create = (url: string, address: string, body = "{}") =>
 async function rows(url: string) {
   const store = await openStore({ url, auth_token: undefined }, systemClock);
   const all = sql`select * from account_creations order by seq`;
-  const found = await store.read(statement(all, { gives: "rows" })({}));
+  const found = await store.read(statement(all, { returns: "rows" })({}));
   return { store, found };
 }
 

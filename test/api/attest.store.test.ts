@@ -29,7 +29,7 @@ afterAll(() => store.close());
 
 const count = async (table: string) => {
   const query = sql.raw(`select count(*) from ${table}`);
-  return (await store.read(statement(query, { gives: "row" })({})))[0]![0] as number;
+  return (await store.read(statement(query, { returns: "row" })({})))[0]![0] as number;
 };
 
 const challenge = async (url = app.url): Promise<string> =>

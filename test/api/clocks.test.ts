@@ -28,7 +28,7 @@ async function startTwo(store_time: "of the first" | "of the second") {
   afterAll(() => store.close());
   const count = async (table: string) => {
     const query = sql.raw(`select count(*) from ${table}`);
-    return (await store.read(statement(query, { gives: "rows" })({})))[0]![0] as number;
+    return (await store.read(statement(query, { returns: "rows" })({})))[0]![0] as number;
   };
   /** Lets the second process run its jobs while `seconds` go by for it. */
   const pass = async (seconds: number, step = seconds) => {

@@ -136,7 +136,7 @@ async function stored(where: string) {
   const query = sql.raw(
     `select account_id, id, apns_token, push_to_start_token, widget_push_token from devices where ${where}`,
   );
-  const rows = await store.read(statement(query, { gives: "rows" })({}));
+  const rows = await store.read(statement(query, { returns: "rows" })({}));
   await store.close();
   return rows;
 }

@@ -17,7 +17,7 @@ const { url: database_url } = await createTestStore();
 const here = await startTestApp({ database_url });
 const there = await startTestApp({ database_url });
 const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
-const rowsOf = (text: string) => store.read(statement(sql.raw(text), { gives: "rows" })({}));
+const rowsOf = (text: string) => store.read(statement(sql.raw(text), { returns: "rows" })({}));
 
 /** What each surface says about a refused token: `ended`, and the code. */
 async function saidOf(url: string, credential: string) {

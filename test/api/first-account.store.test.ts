@@ -83,7 +83,7 @@ test("a store that ever had an account stays used, even when nothing is left of 
   while (await step(200));
   await store.write([statement(sql`delete from account_creations`)({})]);
   const count = sql`select (select count(*) from accounts) + (select count(*) from events) + (select count(*) from credentials)`;
-  expect(await store.read(statement(count, { gives: "rows" })({}))).toEqual([[0]]);
+  expect(await store.read(statement(count, { returns: "rows" })({}))).toEqual([[0]]);
 
   expect(await first.startCode()).toBeNull();
   expectProblem(await create(first.url, { start_code }), "account_creation_off");

@@ -260,7 +260,7 @@ test("the store keeps digests and an id of a request, never its content", async 
   await once(agent.send, "the-very-key")("POST /v1/tasks", { title: "the very title" });
   await createTask(person.send, { title: "x", key_id: agent.key.id });
   const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
-  const rows = await store.read(statement(sql`select * from idempotency`, { gives: "rows" })({}));
+  const rows = await store.read(statement(sql`select * from idempotency`, { returns: "rows" })({}));
   const text = JSON.stringify(rows);
   expect(text).toContain(agent.key.id);
   for (const sent of ["the-very-key", "the very title", agent.secret]) {

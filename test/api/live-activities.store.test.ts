@@ -28,7 +28,7 @@ async function stored({ account }: Person) {
   const query = sql.raw(
     `select device_id, task_id, push_token, created_at, updated_at from live_activities where account_id = '${account.id}' order by rowid`,
   );
-  return store.read(statement(query, { gives: "rows" })({}));
+  return store.read(statement(query, { returns: "rows" })({}));
 }
 const tasksShown = async (person: Person) => (await stored(person)).map(([, task_id]) => task_id);
 

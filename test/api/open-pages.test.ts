@@ -25,7 +25,7 @@ const peer = await startTestApp({ clock, database_url });
 const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
 
 const rows = (text: string) =>
-  store.read(statement(sql.raw(text), { gives: "rows" })({})) as Promise<unknown[][]>;
+  store.read(statement(sql.raw(text), { returns: "rows" })({})) as Promise<unknown[][]>;
 const rowsOf = async ({ account }: Person) =>
   (await rows(`select count(*) from open_pages where account_id = '${account.id}'`))[0]![0];
 const settle = () => Promise.all([app.openPages.settled(), peer.openPages.settled()]);

@@ -30,7 +30,7 @@ const peer = await startTestApp({ database_url, clock });
 const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
 afterAll(() => store.close());
 
-const rows = (text: string) => store.read(statement(sql.raw(text), { gives: "rows" })({}));
+const rows = (text: string) => store.read(statement(sql.raw(text), { returns: "rows" })({}));
 const newCode = async ({ send }: Pick<Person, "send">) =>
   (await send("POST /v1/pairings", {})).body as { code: string; url: string; expires_at: number };
 const codeOf = ({ url }: { url: string }) => url.split("/").at(-1)!;

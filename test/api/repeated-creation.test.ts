@@ -34,7 +34,7 @@ const sessionsOf = async (url: string, token: string) =>
 async function rowsOf(from = store): Promise<number> {
   const tables = ["accounts", "credentials", "account_creations"];
   const count = sql.raw(`select ${tables.map((t) => `(select count(*) from ${t})`).join(" + ")}`);
-  const [row] = await from.read(statement(count, { gives: "rows" })({}));
+  const [row] = await from.read(statement(count, { returns: "rows" })({}));
   return row![0] as number;
 }
 
@@ -104,7 +104,7 @@ test("a token of a deleted account, or of another kind of credential, is refused
   }
   expect(await rowsOf()).toBe(rows);
   const labeled = sql`select count(*) from credentials where label = 'Mine'`;
-  expect(await store.read(statement(labeled, { gives: "rows" })({}))).toEqual([[0]]);
+  expect(await store.read(statement(labeled, { returns: "rows" })({}))).toEqual([[0]]);
 });
 
 test("of concurrent requests with one token, one creates the account and all get it [§5.2.1(4)]", async () => {

@@ -94,7 +94,7 @@ test("a key keeps its newest 1,000 finished questions and every pending one", as
   const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
   const count = async () => {
     const query = sql`select key_id, count(*), max(created_at) from questions where status <> 'pending' group by key_id`;
-    return store.read(statement(query, { gives: "rows" })({}));
+    return store.read(statement(query, { returns: "rows" })({}));
   };
   // 1,300 newer questions, inserted: asking and answering each would prove no more.
   const columns = "key_id, account_id, prompt, kind, options, expires_at, change_id";
@@ -116,7 +116,7 @@ test("a key keeps its newest 1,000 finished questions and every pending one", as
   while (await prune(1));
   expect(await count()).toEqual([[agent.key.id, 1_000, newest!]]);
   // The 1,000, the pending one, and the other key's question.
-  const left = await store.read(statement(orphans, { gives: "rows" })({}));
+  const left = await store.read(statement(orphans, { returns: "rows" })({}));
   expect(left).toEqual([[2_004, 1_002, 0]]);
   expect((await agent.send(`GET /v1/questions/${old.id}`)).status).toBe(404);
   expect((await agent.send(`GET /v1/questions/${pending.id}`)).body.status).toBe("pending");

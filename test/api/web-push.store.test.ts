@@ -28,7 +28,7 @@ const service = await startPushService({ now: clock.now });
 const { url: database_url } = await createTestStore();
 const app = await startTestApp({ clock, database_url, env: service.env, jitter: () => 0.999 });
 const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
-const rows = (text: string) => store.read(statement(sql.raw(text), { gives: "rows" })({}));
+const rows = (text: string) => store.read(statement(sql.raw(text), { returns: "rows" })({}));
 const settled = () => app.sender.settled();
 
 const subscribe = async (send: ReturnType<typeof client>, subscription = service.subscribe()) => {

@@ -34,7 +34,7 @@ async function open(url: string) {
       const all = sql.raw(
         `select id, key_id, entries from activity_blocks${where} order by at, id`,
       );
-      const blocks = await store.read(statement(all, { gives: "rows" })({}));
+      const blocks = await store.read(statement(all, { returns: "rows" })({}));
       return blocks.flatMap(([id, key_id, entries]) =>
         (JSON.parse(entries as string) as PackedEntry[]).map((packed, i) => ({
           key_id,

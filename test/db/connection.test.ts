@@ -19,12 +19,16 @@ test("a COMMIT in the binding's thread leaves the event loop free, and is seen o
     writer.run({
       sql: "insert into probe (body) values (?)",
       args: [body],
-      gives: "nothing",
+      returns: "nothing",
       read: (rows) => rows,
     });
   const count = () =>
-    reader.run({ sql: "select count(*) from probe", args: [], gives: "row", read: (rows) => rows })
-      .rows[0]![0];
+    reader.run({
+      sql: "select count(*) from probe",
+      args: [],
+      returns: "row",
+      read: (rows) => rows,
+    }).rows[0]![0];
 
   writer.exec("begin immediate");
   for (let i = 0; i < ROWS; i++) insert(ROW);

@@ -22,7 +22,7 @@ const migrationsFolder = fileURLToPath(new URL("../../db/migrations", import.met
 const OF_0_1_0 = 16;
 
 const rows = (store: Store, text: string) =>
-  store.read(statement(sql.raw(text), { gives: "rows" })({}));
+  store.read(statement(sql.raw(text), { returns: "rows" })({}));
 const change = (store: Store, ...texts: string[]) =>
   store.write(texts.map((text) => statement(sql.raw(text))({})));
 

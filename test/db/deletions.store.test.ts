@@ -26,7 +26,7 @@ const LAST = ["events"];
 
 async function open(url: string) {
   const store = await openStore({ url, auth_token: undefined }, systemClock);
-  const rows = (text: string) => store.read(statement(sql.raw(text), { gives: "rows" })({}));
+  const rows = (text: string) => store.read(statement(sql.raw(text), { returns: "rows" })({}));
   const tables = (await rows("select name from sqlite_schema where type = 'table'")).map(
     ([name]) => name as string,
   );
@@ -231,7 +231,7 @@ test(
 
 /** The number of rows of an account and its keys in every table that has any, by table. */
 async function rowsOf(store: Store, account_id: string, key_ids: readonly string[]) {
-  const rows = (text: string) => store.read(statement(sql.raw(text), { gives: "rows" })({}));
+  const rows = (text: string) => store.read(statement(sql.raw(text), { returns: "rows" })({}));
   const columns = await rows(
     "select m.name, c.name from sqlite_schema m, pragma_table_info(m.name) c where m.type = 'table' and (c.name in ('account_id', 'key_id', 'from_key_id') or (c.name = 'id' and m.name in ('accounts', 'keys')))",
   );

@@ -30,7 +30,7 @@ const PROCESSES = 4;
 async function readAll(url: string, text: string): Promise<Cell[][]> {
   const store = await openStore({ url, auth_token: undefined }, systemClock);
   try {
-    return await store.read(statement(sql.raw(text), { gives: "rows" })({}));
+    return await store.read(statement(sql.raw(text), { returns: "rows" })({}));
   } finally {
     await store.close();
   }

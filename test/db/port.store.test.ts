@@ -15,7 +15,7 @@ const open = () => openStore({ url, auth_token: undefined }, systemClock);
 const put = statement(sql`insert into probe (id, body) values (${p("id")}, ${p("body")})`);
 const putReturning = statement(
   sql`insert into probe (id, body) values (${p("id")}, ${p("body")}) returning id, body`,
-  { gives: "rows" },
+  { returns: "rows" },
 );
 const putUnlessThere = statement(
   sql`insert into probe (id, body) select ${p("id")}, ${p("body")} where not exists (select 1 from probe where id = ${p("id")})`,
@@ -24,13 +24,13 @@ const rewrite = statement(
   sql`update probe set body = ${p("body")} where id like ${p("like")} and body is not ${p("body")}`,
 );
 const get = statement(sql`select body from probe where id = ${p("id")}`, {
-  gives: "rows",
+  returns: "rows",
 });
 const ids = statement(sql`select id from probe where id like ${p("like")} order by nr`, {
-  gives: "rows",
+  returns: "rows",
 });
 const numbers = statement(sql`select nr from probe where id like ${p("like")} order by nr`, {
-  gives: "rows",
+  returns: "rows",
 });
 
 let store: Store;
@@ -220,7 +220,7 @@ test("a read that finds nothing gives no row", async () => {
 
 test("an invalid query is not a 503", async () => {
   const error = await errorOf(
-    store.read(statement(sql`select nothing from nowhere`, { gives: "rows" })({})),
+    store.read(statement(sql`select nothing from nowhere`, { returns: "rows" })({})),
   );
   expect(error).toBeInstanceOf(Error);
   expect(error).not.toMatchObject({ code: "store_unavailable" });
@@ -306,7 +306,7 @@ test("timestamps are exact to the millisecond", async () => {
   );
   const stored = statement(
     sql`select created_at, typeof(created_at) from events where account_id = ${p("account_id")} order by seq`,
-    { gives: "rows" },
+    { returns: "rows" },
   );
   const account_id = "acc_stamps";
   // Every fraction of a second, on both sides of 2^31.

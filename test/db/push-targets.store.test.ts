@@ -25,7 +25,7 @@ async function open() {
   return {
     close: () => store.close(),
     run: (text: string) => store.write([statement(sql.raw(text))({})]),
-    rows: (text: string) => store.read(statement(sql.raw(text), { gives: "rows" })({})),
+    rows: (text: string) => store.read(statement(sql.raw(text), { returns: "rows" })({})),
   };
 }
 

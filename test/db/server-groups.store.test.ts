@@ -16,8 +16,8 @@ const createEvents = statement(
   sql`create table events (seq integer primary key autoincrement, account_id text, subject text)`,
 );
 const put = statement(sql`insert into probe (id, body) values (${p("id")}, ${p("body")})`);
-const get = statement(sql`select body from probe where id = ${p("id")}`, { gives: "row" });
-const ids = statement(sql`select id from probe order by id`, { gives: "rows" });
+const get = statement(sql`select body from probe where id = ${p("id")}`, { returns: "row" });
+const ids = statement(sql`select id from probe order by id`, { returns: "rows" });
 const putIf = statement(sql`insert into probe (id, body) values (${p("id")}, ${p("body")})`, {
   only_if: ({ body }) => get({ id: body }),
 });

@@ -24,16 +24,16 @@ const createEvents = statement(
   sql`create table events (seq integer primary key autoincrement, account_id text, subject text, name text, data text)`,
 );
 const put = statement(sql`insert into probe (id, body) values (${p("id")}, ${p("body")})`);
-const get = statement(sql`select body from probe where id = ${p("id")}`, { gives: "row" });
-const count = statement(sql`select count(*) from probe`, { gives: "row" });
-const ids = statement(sql`select id from probe order by id`, { gives: "rows" });
+const get = statement(sql`select body from probe where id = ${p("id")}`, { returns: "row" });
+const count = statement(sql`select count(*) from probe`, { returns: "row" });
+const ids = statement(sql`select id from probe order by id`, { returns: "rows" });
 /** Fails when it runs. */
-const absent = statement(sql`select id from nowhere`, { gives: "row" });
+const absent = statement(sql`select id from nowhere`, { returns: "row" });
 /** Not even parsed: the server refuses the whole request because of it. */
-const garbled = statement(sql`select from where`, { gives: "row" });
-const huge = statement(sql`select 9007199254740993`, { gives: "row" });
+const garbled = statement(sql`select from where`, { returns: "row" });
+const huge = statement(sql`select 9007199254740993`, { returns: "row" });
 /** 2 MB; the server answers a request with at most 10 MB. */
-const large = statement(sql`select hex(zeroblob(1000000))`, { gives: "rows" });
+const large = statement(sql`select hex(zeroblob(1000000))`, { returns: "rows" });
 
 const UNAVAILABLE = { code: "store_unavailable", status: 503 };
 
@@ -89,7 +89,7 @@ server("lists leave room for single rows, and owners take turns with their lists
   await putMany(store, 1);
   proxy.requests.length = 0;
   const lists = Array.from({ length: 24 }, () => store.read({ ...ids({}), list_owner: "greedy" }));
-  const modest = store.read({ ...count({}), gives: "rows", list_owner: "modest" });
+  const modest = store.read({ ...count({}), returns: "rows", list_owner: "modest" });
   const row = store.read(get({ id: "0" }));
   await Promise.all([...lists, modest, row]);
   // The row goes first, then lists on some of the round trips, a few in each.

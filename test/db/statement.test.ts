@@ -78,7 +78,7 @@ test("the rows of a statement have the types of their columns", () => {
   // @ts-expect-error a priority is not a number
   const wrong: Statement<{ id: string; priority: number }> = titles({ owner: "k" });
   expect(wrong.list_owner).toBe("k");
-  const count = statement(sql`select count(*) from tasks`, { gives: rowOf<[count: number]>() });
+  const count = statement(sql`select count(*) from tasks`, { returns: rowOf<[count: number]>() });
   const [row] = count({}).read([[3]]);
   expect(row![0] + 1).toBe(4);
 });

@@ -28,7 +28,7 @@ const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const MIGRATIONS = new URL("../../db/migrations/", import.meta.url);
 
 const rows = (store: Store, text: string) =>
-  store.read(statement(sql.raw(text), { gives: "rows" })({}));
+  store.read(statement(sql.raw(text), { returns: "rows" })({}));
 const change = (store: Store, text: string) => store.write([statement(sql.raw(text))({})]);
 const lineOf = async (store: Store) =>
   (await rows(store, "select value from store_facts where name = 'oldest_version'")).flat();

@@ -15,7 +15,7 @@ import { createTestClock } from "../support/clock.ts";
 const write = (text: string): Statement => ({
   sql: "insert into t values (?)",
   args: [text],
-  gives: "nothing",
+  returns: "nothing",
   read: (rows) => rows,
 });
 const done = (statements: readonly Statement[]): WriteResult[] =>

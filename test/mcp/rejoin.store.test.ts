@@ -27,7 +27,7 @@ const asleep = (count: number) => until(() => waiting() === count);
 const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
 const marks = statement(
   sql`select 1 from questions where key_id = ${p("key_id")} and left_at is not null and status = 'pending'`,
-  { gives: "rows" },
+  { returns: "rows" },
 );
 
 type Pair = Awaited<ReturnType<typeof createPair>>;

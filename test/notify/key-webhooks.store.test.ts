@@ -31,7 +31,7 @@ const receiver = startReceiver();
 const { url: database_url } = await createTestStore();
 const app = await startTestApp({ clock, database_url, jitter: () => 0.999 });
 const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
-const rows = (text: string) => store.read(statement(sql.raw(text), { gives: "rows" })({}));
+const rows = (text: string) => store.read(statement(sql.raw(text), { returns: "rows" })({}));
 let paths = 0;
 
 /** Sets the key's webhook to a path of its own. */

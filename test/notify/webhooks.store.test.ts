@@ -21,7 +21,7 @@ const { url: database_url } = await createTestStore();
 const start = () => startTestApp({ clock, database_url, jitter: () => 0.999 });
 const app = await start();
 const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
-const rows = (text: string) => store.read(statement(sql.raw(text), { gives: "rows" })({}));
+const rows = (text: string) => store.read(statement(sql.raw(text), { returns: "rows" })({}));
 
 let paths = 0;
 

@@ -152,7 +152,7 @@ function expectEntry<T extends Task | Question>(stored: T | undefined, entry: En
 /** Checks that the file is sound, each task equals its last event, and no event is missing. */
 async function expectSound(url: string): Promise<void> {
   const store = await openStore({ url, auth_token: undefined }, systemClock);
-  const rows = (text: string) => store.read(statement(sql.raw(text), { gives: "rows" })({}));
+  const rows = (text: string) => store.read(statement(sql.raw(text), { returns: "rows" })({}));
   try {
     expect(await rows("pragma integrity_check")).toEqual([["ok"]]);
     const behind = await rows(
@@ -175,7 +175,7 @@ test.if(STORE_KIND === "embedded")(
     // Reads have their own connection; the writes report their mode below.
     const store = await openStore({ url, auth_token: undefined }, systemClock);
     const pragma = (name: string) =>
-      store.read(statement(sql.raw(`pragma ${name}`), { gives: "rows" })({}));
+      store.read(statement(sql.raw(`pragma ${name}`), { returns: "rows" })({}));
     try {
       expect(await pragma("synchronous")).toEqual([[2]]);
       expect(await pragma("journal_mode")).toEqual([["wal"]]);
@@ -193,7 +193,7 @@ test.if(STORE_KIND === "embedded")(
       });
       expect(await rejectionOf(store.write([broken({})]))).toBeInstanceOf(Error);
       await store.write([mode()]);
-      const modes = statement(sql.raw("select mode from modes"), { gives: "rows" });
+      const modes = statement(sql.raw("select mode from modes"), { returns: "rows" });
       expect((await store.read(modes({}))).flat()).toEqual([1, 2, 2, 2, 2, 2]);
     } finally {
       await store.close();

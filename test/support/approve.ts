@@ -79,7 +79,7 @@ export async function callHook(
 
 const readCalls = statement(
   sql`select action_calls || ' ' || (action_left & 7) from questions where id = ${p("id")}`,
-  { gives: rowOf<[calls: string]>() },
+  { returns: rowOf<[calls: string]>() },
 );
 
 /**

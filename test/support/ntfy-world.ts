@@ -24,7 +24,7 @@ export async function startNtfyWorld() {
     clock,
     app,
     ntfy,
-    rows: (text: string) => store.read(statement(sql.raw(text), { gives: "rows" })({})),
+    rows: (text: string) => store.read(statement(sql.raw(text), { returns: "rows" })({})),
     change: (text: string) => store.write([statement(sql.raw(text))({})]),
     settled: () => app.sender.settled(),
 

@@ -155,7 +155,7 @@ export async function createPushWorld({
 
     /** Rows of a query, where no route shows them. */
     rows: (text: string): Promise<Cell[][]> =>
-      store.read(statement(sql.raw(text), { gives: "rows" })({})),
+      store.read(statement(sql.raw(text), { returns: "rows" })({})),
 
     /** Writes rows that no route would. */
     change: (text: string) => store.write([statement(sql.raw(text))({})]),
