@@ -6,6 +6,7 @@ import type { LinkBase } from "../model/pairing.ts";
 import type { KeyRequest } from "../model/request-log.ts";
 import type { Deadlines } from "../overload/deadlines.ts";
 import type { HeavyWork } from "../overload/heavy-work.ts";
+import { createTurnMark } from "../overload/turns.ts";
 import type { AnswerBody, Unsent } from "../overload/unsent-answers.ts";
 import type { CallScope, EndedCall } from "../rpc/context.ts";
 import type { Addresses } from "./address.ts";
@@ -26,6 +27,9 @@ interface RequestScopeOptions extends ChargesOptions {
 
 export type OpenRequestScope = ReturnType<typeof createRequestScopes>;
 export type RequestScope = ReturnType<OpenRequestScope>;
+
+/** The turn of the event loop that is under way. */
+const turnMark = createTurnMark();
 
 export function createRequestScopes(options: RequestScopeOptions) {
   const { auth, addresses, unsent, clock, waits, record, linkBaseOf } = options;
@@ -116,7 +120,11 @@ function createAnswer(
   { chargeAnswer }: RequestCharges,
 ) {
   const caller = (): CredentialHolder | null => credential.caller() ?? null;
+  const turn = turnMark();
   return {
+    /** True once the turn of the event loop in which the request arrived is over. */
+    isLater: (): boolean => turnMark() !== turn,
+
     /**
      * Makes a body of more than `LIMITS.answer_free_bytes`. `refusable`: the request changed nothing, so this
      * throws `429 rate_limited` while the caller leaves too many large answers unread.

@@ -23,3 +23,18 @@ export function createTurns(most: number): () => Promise<void> | undefined {
     return undefined;
   };
 }
+
+/** Returns a function that gives the same object throughout one turn of the event loop, and another one in the next. */
+export function createTurnMark(): () => object {
+  let mark: object | undefined;
+  const endTurn = () => {
+    mark = undefined;
+  };
+  return () => {
+    if (!mark) {
+      mark = {};
+      setImmediate(endTurn);
+    }
+    return mark;
+  };
+}

@@ -1,0 +1,53 @@
+/** Bodies of responses that are made in a later turn of the event loop than their request. */
+
+import { expect, test } from "bun:test";
+import type { RequestScope } from "../../src/http/request-scope.ts";
+import { json } from "../../src/http/respond.ts";
+import { createTurnMark } from "../../src/overload/turns.ts";
+
+/** A scope without limits. */
+const scopeOf = (method: string, is_later: boolean) =>
+  ({
+    request: new Request("http://localhost/v1/tasks", { method }),
+    charges: { quota: () => null },
+    answer: { isLater: () => is_later },
+  }) as unknown as RequestScope;
+
+test("a later response of 12 to 64 KiB is a stream with the same text, whatever character is cut", async () => {
+  for (const sign of ["a", "é", "漢", "😀"]) {
+    for (let shift = 0; shift < 3; shift++) {
+      const value = { text: "x".repeat(shift) + sign.repeat(15_000 / sign.length) };
+      const later = json(value, 200, scopeOf("GET", true));
+      const at_once = json(value, 200, scopeOf("GET", false));
+      expect(await later.text()).toBe(JSON.stringify(value));
+      expect(await at_once.text()).toBe(JSON.stringify(value));
+      expect(Object.fromEntries(later.headers)).toEqual(Object.fromEntries(at_once.headers));
+    }
+  }
+});
+
+test("over a socket, a later response is chunked, and one to HEAD has no body", async () => {
+  const value = { text: "漢".repeat(13_000) };
+  await using server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    async fetch(request) {
+      await new Promise<void>((next) => setImmediate(next));
+      return json(value, 200, scopeOf(request.method, true));
+    },
+  });
+  const got = await fetch(server.url);
+  expect(got.headers.get("transfer-encoding")).toBe("chunked");
+  expect(await got.json()).toEqual(value);
+  const head = await fetch(server.url, { method: "HEAD" });
+  expect([head.status, await head.text()]).toEqual([200, ""]);
+});
+
+test("the mark of a turn of the event loop changes with the next turn", async () => {
+  const mark = createTurnMark();
+  const first = mark();
+  await Promise.resolve();
+  expect(mark()).toBe(first);
+  await new Promise<void>((next) => setImmediate(next));
+  expect(mark()).not.toBe(first);
+});
