@@ -10,16 +10,16 @@ import type { Store } from "./store/store.ts";
 
 const time = <Name extends string>(name: Name) => p(name, accountCreations.created_at);
 
-const lately = sql`origin = ${p("origin")}
+const in_window = sql`origin = ${p("origin")}
   and created_at > ${time("since")} and created_at <= ${time("until")}`;
 
 const creations = statement(
-  sql`select count(*), min(created_at), max(created_at) from account_creations where ${lately}`,
+  sql`select count(*), min(created_at), max(created_at) from account_creations where ${in_window}`,
   { returns: rowOf<[count: number, first_ms: number | null, last_ms: number | null]>() },
 );
 
 /** The digest of an address, and the period in epoch seconds in which its account creations count. */
-export interface Lately {
+export interface CreationWindow {
   readonly origin: string;
   readonly since: number;
   readonly until: number;
@@ -29,7 +29,7 @@ export interface Lately {
  * Reads how many accounts the address created in the window, and when it created the first and the last one (epoch
  * seconds; 0 without any).
  */
-export async function countCreations(store: Store, window: Lately) {
+export async function countCreations(store: Store, window: CreationWindow) {
   const [row] = await store.read(creations({ ...window }));
   const [count, first_ms, last_ms] = row!;
   return {
@@ -43,7 +43,7 @@ export async function countCreations(store: Store, window: Lately) {
 export const insertAccountWithin = statement(
   insertWhere(
     accounts,
-    sql`(select count(*) from account_creations where ${lately}) < ${p("limit")} and ${isNewToken("token_digest")}`,
+    sql`(select count(*) from account_creations where ${in_window}) < ${p("limit")} and ${isNewToken("token_digest")}`,
   ),
 );
 

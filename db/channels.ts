@@ -94,7 +94,7 @@ export const isEndpointOfOther = statement(
 );
 
 /** Deletes the channels that a new one replaces, if {@link insertChannel} will then insert it. */
-export const leaveEndpoint = statement(
+export const deleteReplacedChannels = statement(
   sql`delete from channels as c where ${replaced} and ${isLiveAccount} and ${liveSession}
     and (select count(*) from channels as c where c.account_id = ${p("account_id")} and c.key_id is null and not coalesce(${replaced}, 0)) < ${full}`,
 );

@@ -28,7 +28,7 @@ import type { Log } from "./log.ts";
 import type { Channel } from "./notify/channel.ts";
 import { createHostSlots } from "./notify/host-slots.ts";
 import { connectLanes, createSender } from "./notify/sender.ts";
-import { createAddressCheck } from "./notify/webhooks/address.ts";
+import { createUrlCheck } from "./notify/webhooks/url-check.ts";
 import { createWebhookWorker } from "./notify/webhooks/worker.ts";
 import { createClients } from "./oauth/clients.ts";
 import { createSealedRequests } from "./oauth/requests.ts";
@@ -196,7 +196,7 @@ export async function createCore(deps: AppDeps) {
   const items = createInboxPosts({ ...service_deps, tasks });
   const webhooks = createWebhookWorker({ store, items, outbound, slots, clock, timers, ids, log });
   const laneHealth = () => [...sender.health(), webhooks.health()];
-  const checkAddress = createAddressCheck({ outbound, timers });
+  const checkUrl = createUrlCheck({ outbound, timers });
   const admitAddressUse = createAddressUses({ store, clock, is_on: limits_on });
   const attestations = createAttestations({ ...service_deps, check, log });
   const start_code = createStartCode({ store, signer });
@@ -218,7 +218,7 @@ export async function createCore(deps: AppDeps) {
     devices: createDevices(service_deps),
     channels: createChannels({
       ...service_deps,
-      checkAddress,
+      checkUrl,
       admitAddressUse,
       webhooks,
       channels,
@@ -229,7 +229,7 @@ export async function createCore(deps: AppDeps) {
     keyWebhooks: createKeyWebhooks({
       ...service_deps,
       keys,
-      checkAddress,
+      checkUrl,
       admitAddressUse,
       webhooks,
       sets_per_hour: limits_on ? RATES.webhook_sets.quota : 0,

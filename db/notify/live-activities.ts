@@ -42,7 +42,7 @@ export const dropOfActivity = statement(
  * What a registration depends on, as one row: the setting, the status of the task (null if it is not the account's), 1
  * if the device is the account's, and {@link mayChangeDevice}. No row for a deleted account.
  */
-export const activityGrounds = statement(
+export const activityFacts = statement(
   sql`select live_activities, (select status from tasks where ${ownTask}), ${ownDevice}, ${mayChangeDevice}
     from accounts where id = ${p("account_id")} and deleted_at is null`,
   {

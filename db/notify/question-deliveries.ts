@@ -66,7 +66,7 @@ export const settleQuestion = statement(
  * Records that open pages got new questions. `rows`: a JSON list of pairs of a question's id and a time in
  * milliseconds. Only the first time of a question counts.
  */
-export const pagesWrote = statement(
+export const recordPageDeliveries = statement(
   sql`insert into question_deliveries (${COLUMNS})
     select q.id, ${text(PAGE)}, ${newId(sql`(r.value ->> 1)`)}, ${text(PAGE)}, ${text(PAGE_LABEL)}, 'sent', r.value ->> 1, r.value ->> 1, null, null
     from json_each(${p("rows")}) r join questions q on q.id = r.value ->> 0 where true on conflict do nothing`,
@@ -92,7 +92,7 @@ const mayReceive = sql`(${p("device_id")} is null or ${mayChangeDevice})`;
  * Records a receipt for a target of the question, if it is the first of its kind. One of `shown_ms` and `opened_ms` is
  * the time; the other is null.
  */
-export const takeReceipt = statement(
+export const recordReceipt = statement(
   sql`update question_deliveries set shown_at = coalesce(shown_at, ${p("shown_ms")}), opened_at = coalesce(opened_at, ${p("opened_ms")})
     where question_id = ${p("question_id")} and target_id = ${p("target_id")}
       and ((shown_at is null and ${p("shown_ms")} is not null) or (opened_at is null and ${p("opened_ms")} is not null))
@@ -103,14 +103,14 @@ const room = sql`(select count(*) ${of_question}) < ${most}`;
 const RECEIVED = sql`'sent', ${p("now_ms")}, ${p("now_ms")}, ${p("shown_ms")}, ${p("opened_ms")}`;
 
 /** Records the receipt of a page that has no row yet; parameters as for {@link recordReceipt}. */
-export const takePageReceipt = statement(
+export const recordPageReceipt = statement(
   sql`insert into question_deliveries (${COLUMNS})
     select q.id, ${text(PAGE)}, ${newId(p("now_ms"))}, ${text(PAGE)}, ${text(PAGE_LABEL)}, ${RECEIVED}
     from questions q where ${own} and ${room} on conflict do nothing`,
 );
 
 /** Records the receipt of a device that was registered after the question; parameters as for {@link recordReceipt}. */
-export const takeDeviceReceipt = statement(
+export const recordDeviceReceipt = statement(
   sql`insert into question_deliveries (${COLUMNS})
     select q.id, v.id, ${newId(p("now_ms"))}, ${laneOf(sql`v`)}, ${labelOfDevice(sql`v`)}, ${RECEIVED}
     from questions q join devices v on v.account_id = q.account_id and v.id = ${p("target_id")}
@@ -121,7 +121,7 @@ export const takeDeviceReceipt = statement(
  * What a receipt depends on, as one row of 0 or 1: the account has the question; it has the target, now or by a
  * delivery; and the caller may report for it.
  */
-export const receiptGrounds = statement(
+export const receiptFacts = statement(
   sql`select exists (select 1 from questions where id = ${p("question_id")} and account_id = ${p("account_id")} and ${ofLiveKey("questions")}),
     exists (select 1 from devices where account_id = ${p("account_id")} and id = ${p("target_id")})
       or exists (select 1 ${of_question} and target_id = ${p("target_id")}),

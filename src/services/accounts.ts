@@ -1,10 +1,10 @@
 /** Accounts: create, read, settings, delete (§5.2). */
 
 import {
+  type CreationWindow,
   countCreations,
   insertAccountWithin,
   insertCreation,
-  type Lately,
 } from "../../db/account-creations.ts";
 import {
   accountById,
@@ -59,7 +59,7 @@ export function createAccounts(deps: AccountsDeps) {
   const { notificationPlans, wakeSender, assertLive, assertPastTrial } = deps;
 
   /** The hour of creations of an address, which is stored as a digest. Rows from the future do not count. */
-  const lately = (address: string): Lately => {
+  const windowOf = (address: string): CreationWindow => {
     const now = clock.now();
     const origin = signer.sign("address", address);
     return { origin, since: now - RATES.accounts.window, until: now + CLOCKS_DIFFER };
@@ -95,7 +95,7 @@ export function createAccounts(deps: AccountsDeps) {
     read,
 
     /** Counts the accounts that the address created within the hour, with the times of the first and the last one. */
-    creationsOf: (address: string) => countCreations(store, lately(address)),
+    creationsOf: (address: string) => countCreations(store, windowOf(address)),
 
     /**
      * Creates an account, or returns the one that already has the token `given`. The store keeps only the
@@ -120,7 +120,7 @@ export function createAccounts(deps: AccountsDeps) {
       const token_digest = digest(token);
       const account_row = { ...row, token_digest, revision: ids.unique(), deleted_at: null };
       const limit = settings.accounts_per_hour;
-      const window = lately(address);
+      const window = windowOf(address);
       const [made] = await store.write([
         ...(is_first || limit === 0
           ? [(is_first ? insertFirstAccount : insertAccount)(account_row)]

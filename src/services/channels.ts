@@ -5,10 +5,10 @@ import {
   channelsOfAccount,
   channelTests,
   deleteChannel,
+  deleteReplacedChannels,
   insertChannel,
   isEndpointOfOther,
   labelTarget,
-  leaveEndpoint,
   updateChannel,
 } from "../../db/channels.ts";
 import type { Statement } from "../../db/store/store.ts";
@@ -20,7 +20,7 @@ import type { AccountCaller } from "../model/caller.ts";
 import type { Channel, ChannelInput, ChannelPatch } from "../model/channel.ts";
 import type { Delivery } from "../model/delivery.ts";
 import type { Channel as LaneChannel, TargetInput } from "../notify/channel.ts";
-import type { AddressCheck } from "../notify/webhooks/address.ts";
+import type { UrlCheck } from "../notify/webhooks/url-check.ts";
 import {
   type ChannelTransport,
   createLaneTransport,
@@ -39,7 +39,7 @@ interface ChannelsDeps
     WebhookTransportDeps,
     LaneTransportDeps {
   readonly config: Config;
-  readonly checkAddress: AddressCheck;
+  readonly checkUrl: UrlCheck;
   /** Every notification channel. A client can create those that have `register`. */
   readonly channels: readonly LaneChannel[];
   readonly admitAddressUse: AdmitAddressUse;
@@ -53,7 +53,7 @@ type Row = ReturnType<typeof channelById> extends Statement<infer R> ? R : never
 export const hintOf = (url: string): string => [...url].slice(-4).join("");
 
 export function createChannels(deps: ChannelsDeps) {
-  const { store, clock, ids, assertLive, assertPastTrial, checkAddress, tests_per_hour } = deps;
+  const { store, clock, ids, assertLive, assertPastTrial, checkUrl, tests_per_hour } = deps;
   const { admitAddressUse } = deps;
 
   const transports = {
@@ -121,7 +121,7 @@ export function createChannels(deps: ChannelsDeps) {
       // Nothing is sent yet to the endpoint of a browser, and its host is a known push service.
       if (!exclusive) {
         if (!(await admitAddressUse({ account_id, host }))) await assertLive(caller);
-        const wrong = await checkAddress(url, account_id);
+        const wrong = await checkUrl(url, account_id);
         if (wrong !== null) failFields({ url: wrong });
       }
       const now = clock.now();
@@ -157,7 +157,7 @@ export function createChannels(deps: ChannelsDeps) {
         due_at: null,
       });
       const old = exclusive
-        ? [leaveEndpoint({ account_id, session_id, endpoint_digest, type })]
+        ? [deleteReplacedChannels({ account_id, session_id, endpoint_digest, type })]
         : [];
       const started = transport.start({ ...channel, account_id, secret }, now);
       const results = await store.write([...old, row, ...started]);

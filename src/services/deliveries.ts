@@ -4,10 +4,10 @@ import {
   type DeliveryRow,
   deliveriesOfQuestion,
   reachFacts,
-  receiptGrounds,
-  takeDeviceReceipt,
-  takePageReceipt,
-  takeReceipt,
+  receiptFacts,
+  recordDeviceReceipt,
+  recordPageReceipt,
+  recordReceipt,
 } from "../../db/notify/question-deliveries.ts";
 import { PAGE } from "../../db/notify/schema.ts";
 import { questionById } from "../../db/questions.ts";
@@ -111,11 +111,11 @@ export function createDeliveries(deps: DeliveriesDeps) {
         credential: caller.credential,
         trial_since: trialSince(clock.now()),
       };
-      const insert = device_id === undefined ? takePageReceipt : takeDeviceReceipt;
+      const insert = device_id === undefined ? recordPageReceipt : recordDeviceReceipt;
       const added = ticket ? [] : [insert(values)];
-      const results = await store.write([takeReceipt(values), ...added]);
+      const results = await store.write([recordReceipt(values), ...added]);
       if (results.some(({ changes }) => changes > 0)) return;
-      const [grounds] = await store.read(receiptGrounds(values));
+      const [grounds] = await store.read(receiptFacts(values));
       const [question, target, may_receive] = grounds!;
       if (question && may_receive && (target || (device_id === undefined && !ticket))) return;
       await assertLive(caller);

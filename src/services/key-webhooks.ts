@@ -16,7 +16,7 @@ import { RATES } from "../limits.ts";
 import type { Caller } from "../model/caller.ts";
 import type { KeyWebhook } from "../model/key.ts";
 import { WEBHOOK_LIMITS } from "../notification-limits.ts";
-import type { AddressCheck } from "../notify/webhooks/address.ts";
+import type { UrlCheck } from "../notify/webhooks/url-check.ts";
 import type { WebhookWorker } from "../notify/webhooks/worker.ts";
 import { hintOf } from "./channels.ts";
 import { type Keys, toKey } from "./keys.ts";
@@ -28,7 +28,7 @@ export type KeyWebhooks = ReturnType<typeof createKeyWebhooks>;
 
 interface KeyWebhooksDeps extends ServiceDeps {
   readonly keys: Pick<Keys, "find" | "commitKey">;
-  readonly checkAddress: AddressCheck;
+  readonly checkUrl: UrlCheck;
   readonly admitAddressUse: AdmitAddressUse;
   readonly webhooks: Pick<WebhookWorker, "learn" | "run">;
   /** How often the webhook of a key can be set within an hour; 0 for no limit. */
@@ -37,7 +37,7 @@ interface KeyWebhooksDeps extends ServiceDeps {
 
 export function createKeyWebhooks(deps: KeyWebhooksDeps) {
   const { store, clock, ids, assertLive, assertPastTrial } = deps;
-  const { keys, checkAddress, admitAddressUse, webhooks, sets_per_hour } = deps;
+  const { keys, checkUrl, admitAddressUse, webhooks, sets_per_hour } = deps;
   const admit = createUseLimit(
     deps,
     webhookSets,
@@ -96,7 +96,7 @@ export function createKeyWebhooks(deps: KeyWebhooksDeps) {
       if (!(await admit({ id: key_id, account_id }))) failNotFound("key_id");
       const { origin, host } = new URL(url);
       if (!(await admitAddressUse({ account_id, host }))) await assertLive(caller);
-      const wrong = await checkAddress(url, account_id);
+      const wrong = await checkUrl(url, account_id);
       if (wrong !== null) failFields({ url: wrong });
       const secret = ids.webhookSecret();
       return untilDecided(async () => {

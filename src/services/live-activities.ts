@@ -1,7 +1,7 @@
 /** Live-activity registrations: register and remove (§5.6). */
 
 import {
-  activityGrounds,
+  activityFacts,
   deleteActivity,
   dropOfActivity,
   putActivity,
@@ -39,7 +39,7 @@ export function createLiveActivities(deps: LiveActivitiesDeps) {
     caller: AccountCaller,
     { task_id, device_id }: LiveActivityName,
   ): Promise<boolean> => {
-    const [row] = await store.read(activityGrounds({ ...scopeOf(caller), task_id, device_id }));
+    const [row] = await store.read(activityFacts({ ...scopeOf(caller), task_id, device_id }));
     if (!row) fail("unauthorized");
     const [setting, status, has_device, may_change] = row;
     if (status === null) failNotFound("task_id");

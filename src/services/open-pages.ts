@@ -3,7 +3,7 @@
  * All writes are in the background; changes that come together share a batch.
  */
 
-import { pagesWrote } from "../../db/notify/question-deliveries.ts";
+import { recordPageDeliveries } from "../../db/notify/question-deliveries.ts";
 import {
   addOpenPages,
   beginPageLease,
@@ -110,7 +110,7 @@ export function createOpenPages({ store, clock, storeClock, ids, log }: OpenPage
       if (removing.length > 0) {
         statements.push(removeOpenPages({ ...own, accounts: list(removing) }));
       }
-      if (rows.length > 0) statements.push(pagesWrote({ rows: JSON.stringify(rows) }));
+      if (rows.length > 0) statements.push(recordPageDeliveries({ rows: JSON.stringify(rows) }));
       if (statements.length === 0) break;
       const [first] = await store.write(statements);
       for (const [id] of rows) sent.delete(id);
@@ -172,7 +172,7 @@ export function createOpenPages({ store, clock, storeClock, ids, log }: OpenPage
       timer?.cancel();
       await writing;
       const rows = JSON.stringify([...sent].slice(0, OPEN_PAGES.step));
-      const last = sent.size > 0 ? [pagesWrote({ rows })] : [];
+      const last = sent.size > 0 ? [recordPageDeliveries({ rows })] : [];
       const own = process_id;
       const ends = own === null ? [] : endPageProcess.map((end) => end({ process_id: own }));
       const statements = [...last, ...ends];

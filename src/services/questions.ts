@@ -61,14 +61,14 @@ interface AnswerOptions {
   readonly note?: string | undefined;
 }
 
-interface Asked {
+interface AskedQuestion {
   readonly question: Question;
   /** True: an earlier question, found by its `request_id` or joined. */
   readonly existing: boolean;
 }
 
 /** The question that an ask created, found or joined. */
-interface AskResult extends Pick<Asked, "existing"> {
+interface AskResult extends Pick<AskedQuestion, "existing"> {
   readonly id: string;
   readonly joined?: true;
 }
@@ -135,7 +135,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       caller: KeyCaller,
       input: QuestionInput,
       { wait, signal, idempotent_request, asking, session }: AskOptions,
-    ): Promise<Asked> {
+    ): Promise<AskedQuestion> {
       const { account_id, key_id } = caller;
       const now = clock.now();
       const question = newQuestion(input, { id: ids.next("qst"), key_id, now });
@@ -143,7 +143,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       const joins = asking && question.request_id === undefined;
       /** True: an identical ask may join this one once its client has gone. */
       const joinable = joins && wait > 0;
-      const replay = async (id: string, existing: boolean): Promise<Asked> => ({
+      const replay = async (id: string, existing: boolean): Promise<AskedQuestion> => ({
         question: await read(caller, id, { wait, signal, effects: true, asking: false }),
         existing,
       });
@@ -200,7 +200,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
         const held = () => hold(caller, asked, { seconds: wait, signal, slot: slot ?? undefined });
         return joinable ? earlier.untilLeft(asked, held) : held();
       };
-      const run = async (): Promise<Asked> => {
+      const run = async (): Promise<AskedQuestion> => {
         const since = joins ? await earlier.joinsSince(key_id) : null;
         const { id, existing, joined } = await untilDecided(() => createOrFind(since));
         if (joined) return { question: await settled({ id, key_id }), existing };

@@ -2,7 +2,7 @@
 
 import { WEBHOOK_LIMITS } from "../../notification-limits.ts";
 import type { OutboundAnswer, OutboundFault } from "../../outbound/guard.ts";
-import { grown } from "../channel.ts";
+import { exponentialDelay } from "../channel.ts";
 import { retryAfter } from "../requests.ts";
 import { isWebPage } from "../web-page.ts";
 
@@ -46,5 +46,7 @@ function holdOf(header: unknown, now: number): number | null {
 
 /** Seconds until the next attempt after the `attempts`-th failed; `jitter`: from 0 to below 1. */
 export function backoff(attempts: number, jitter: number): number {
-  return 1 + jitter * grown(WEBHOOK_LIMITS.backoff, attempts, WEBHOOK_LIMITS.backoff_most);
+  return (
+    1 + jitter * exponentialDelay(WEBHOOK_LIMITS.backoff, attempts, WEBHOOK_LIMITS.backoff_most)
+  );
 }

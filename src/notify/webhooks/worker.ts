@@ -25,11 +25,11 @@ import type { StoredEvent } from "../../model/event.ts";
 import type { LaneHealth } from "../../model/notification.ts";
 import { NOTIFICATION_LIMITS, WEBHOOK_LIMITS } from "../../notification-limits.ts";
 import { type Outbound, OutboundError } from "../../outbound/guard.ts";
-import { createDueTimes } from "../due-times.ts";
+import { createDueTimeCorrection } from "../due-times.ts";
 import type { HostSlots } from "../host-slots.ts";
 import { createLeaseWatch, LEASE } from "../leases.ts";
+import { isWanted } from "../settings-filter.ts";
 import { addTo } from "../under-way.ts";
-import { isWanted } from "../wanted.ts";
 import { createWorkerLoop, POLL_EVERY } from "../worker-loop.ts";
 import { chooseMessages, type DueMessage, PER_ACCOUNT } from "./choose.ts";
 import { classify, type WebhookVerdict } from "./classify.ts";
@@ -108,7 +108,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
 
   // Only its leases show what a killed process had claimed.
   const lookAtLeases = createLeaseWatch(clock, (limit) => store.read(messageLeases({ limit })));
-  const correctDueTimes = createDueTimes({
+  const correctDueTimes = createDueTimeCorrection({
     store,
     clock,
     find: (now) => misdatedChannels({ now }),

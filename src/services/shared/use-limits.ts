@@ -11,7 +11,7 @@ import { ADDRESS_USES, RATES, type Rate } from "../../limits.ts";
 import type { ServiceDeps } from "./deps.ts";
 
 /** The row that has the counter. */
-interface Owned {
+interface CounterRow {
   readonly id: string;
   readonly account_id: string;
 }
@@ -29,12 +29,12 @@ function againIn(seconds: number): string {
  */
 export function createUseLimit(
   { store, clock }: Pick<ServiceDeps, "store" | "clock">,
-  uses: ReturnType<typeof usesOf<Owned>>,
+  uses: ReturnType<typeof usesOf<CounterRow>>,
   { window }: Rate,
   quota: number,
   what: string,
 ) {
-  return async (row: Owned): Promise<boolean> => {
+  return async (row: CounterRow): Promise<boolean> => {
     if (quota === 0) return true;
     const values = { ...row, now_ms: Math.round(clock.now() * 1000) };
     const [counted] = await store.write([uses.count({ ...values, limit: quota })]);

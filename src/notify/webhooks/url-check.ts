@@ -10,19 +10,19 @@ const REASONS: Partial<Record<OutboundFault, string>> = {
   unknown_host: "must name a host that has an address",
 };
 
-interface AddressCheckOptions {
+interface UrlCheckOptions {
   readonly outbound: Outbound;
   /** Real time, also in tests. */
   readonly timers: Pick<Clock, "after">;
 }
 
-export type AddressCheck = ReturnType<typeof createAddressCheck>;
+export type UrlCheck = ReturnType<typeof createUrlCheck>;
 
 /**
  * Returns a function that says what is wrong with a URL of the account `owner`; null if nothing was found within
  * `check_wait` seconds. Each request checks its URL again.
  */
-export function createAddressCheck({ outbound, timers }: AddressCheckOptions) {
+export function createUrlCheck({ outbound, timers }: UrlCheckOptions) {
   return async (url: string, owner: string): Promise<string | null> => {
     const late = Promise.withResolvers<null>();
     const cancel = timers.after(WEBHOOK_LIMITS.check_wait, () => late.resolve(null));
