@@ -1,6 +1,6 @@
 /** Holds back addresses that a service asked to send less to, in the memory of this process. */
 
-import { type Delay, grown } from "./channel.ts";
+import { type Delay, exponentialDelay } from "./channel.ts";
 
 /** Seconds of the first hold of an address at most. It doubles up to an hour. */
 export const HOLD_BACKOFF = 30;
@@ -40,7 +40,7 @@ export function createAddressHolds(after: (delay: Delay) => number) {
       const times = same?.times ?? (holds.get(address)?.times ?? 0) + 1;
       const until = same
         ? Math.max(same.until, after({ least, spread: 0 }))
-        : after({ least, spread: grown(HOLD_BACKOFF, times, HOLD_BACKOFF_MOST) });
+        : after({ least, spread: exponentialDelay(HOLD_BACKOFF, times, HOLD_BACKOFF_MOST) });
       holds.delete(address);
       // The oldest is dropped: an address that is still refused is held again.
       if (holds.size >= KEPT) holds.delete(holds.keys().next().value!);

@@ -188,7 +188,7 @@ export const LOST_BACKOFF = 1;
 export const LOST_BACKOFF_MOST = 60;
 
 /** Exponential back-off: `base` for the first time (`times` = 1), doubling each time, at most `most`. */
-export function grown(base: number, times: number, most: number): number {
+export function exponentialDelay(base: number, times: number, most: number): number {
   return Math.min(most, base * 2 ** Math.min(times - 1, 30));
 }
 

@@ -17,7 +17,7 @@ import type { Clock } from "../clock.ts";
 import type { Ids } from "../ids.ts";
 import type { NotificationKind } from "../model/notification.ts";
 import { createAccountTurns } from "./account-turns.ts";
-import { createDueTimes } from "./due-times.ts";
+import { createDueTimeCorrection } from "./due-times.ts";
 import { createLeaseWatch, LEASE } from "./leases.ts";
 import type { LaneSlots } from "./request-pool.ts";
 import { TIME_LIMIT } from "./requests.ts";
@@ -90,7 +90,7 @@ export function createClaims(options: ClaimsOptions) {
   let lapsed: readonly string[] = [];
   /** Claims in a row after which more was due. */
   let behind = 0;
-  const correctDueTimes = createDueTimes({
+  const correctDueTimes = createDueTimeCorrection({
     store,
     clock,
     find: (now) => misdatedDeliveries({ lane, now }),

@@ -5,7 +5,7 @@ import type { Task } from "../model/task.ts";
 import { isBlank } from "../model/text.ts";
 import { NOTIFICATION_LIMITS } from "../notification-limits.ts";
 import { bytesOf, cut } from "./cut.ts";
-import type { Activity, Alert, Ended, Silent, Test } from "./notification.ts";
+import type { Activity, Alert, EndedAlert, Silent, Test } from "./notification.ts";
 import { isAlerting } from "./plan.ts";
 
 interface Agent {
@@ -114,8 +114,8 @@ export function composeEndedQuestion(
   subject: string,
   question: Question | null,
   key: Agent | null,
-  { full, expires_at }: ContentOptions & Pick<Ended, "expires_at">,
-): Ended {
+  { full, expires_at }: ContentOptions & Pick<EndedAlert, "expires_at">,
+): EndedAlert {
   const title = key ? `Question from ${key.label}` : "Question";
   const { status = "cancelled", answer = null } = question ?? {};
   const body = full && answer !== null ? `${ENDED[status]}: ${answer}` : ENDED[status];
@@ -126,8 +126,8 @@ export function composeEndedQuestion(
 export function composeEndedTask(
   subject: string,
   key: Agent | null,
-  { expires_at }: Pick<Ended, "expires_at">,
-): Ended {
+  { expires_at }: Pick<EndedAlert, "expires_at">,
+): EndedAlert {
   const title = key ? `Task of ${key.label}` : "Task";
   return { kind: "ended", about: "task", subject, title, body: "Deleted", expires_at };
 }

@@ -9,7 +9,7 @@ import type { Clock } from "../clock.ts";
 /** Seconds between two looks. */
 const LOOK_EVERY = 10;
 
-interface DueTimesOptions<Key> {
+interface DueTimeCorrectionOptions<Key> {
   readonly store: Pick<Store, "read" | "write">;
   readonly clock: Pick<Clock, "now" | "elapsed">;
   /** Finds what has such a due time at `now` (epoch seconds). */
@@ -19,7 +19,12 @@ interface DueTimesOptions<Key> {
 }
 
 /** Returns a function that looks and corrects, at most every `LOOK_EVERY` seconds. */
-export function createDueTimes<Key>({ store, clock, find, correct }: DueTimesOptions<Key>) {
+export function createDueTimeCorrection<Key>({
+  store,
+  clock,
+  find,
+  correct,
+}: DueTimeCorrectionOptions<Key>) {
   let next = clock.elapsed();
   return async (): Promise<void> => {
     if (clock.elapsed() < next) return;

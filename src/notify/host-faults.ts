@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../clock.ts";
-import { grown, LOST_BACKOFF, LOST_BACKOFF_MOST } from "./channel.ts";
+import { exponentialDelay, LOST_BACKOFF, LOST_BACKOFF_MOST } from "./channel.ts";
 
 interface Fault {
   readonly times: number;
@@ -37,7 +37,7 @@ export function createHostFaults(clock: Pick<Clock, "elapsed">) {
   const fail = (faults: Map<string, Fault>, name: string, owner: string) => {
     const before = faults.get(name);
     const times = (before?.times ?? 0) + 1;
-    const until = clock.elapsed() + grown(LOST_BACKOFF, times, LOST_BACKOFF_MOST);
+    const until = clock.elapsed() + exponentialDelay(LOST_BACKOFF, times, LOST_BACKOFF_MOST);
     const only = before === undefined || before.only === owner ? owner : null;
     note(faults, name, { times, until, probing: false, only });
   };

@@ -3,7 +3,7 @@
 import type { Cancel, Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { LaneHealth } from "../model/notification.ts";
-import { type Delay, grown } from "./channel.ts";
+import { type Delay, exponentialDelay } from "./channel.ts";
 
 /** A pause of a lane grows up to this multiple of its first length. */
 const PAUSE_GROWTH = 60;
@@ -48,7 +48,7 @@ export function createLaneState({ clock, log, named, secondsOf, resumed }: LaneS
      */
     pause(reason: string, least: number, base: number): void {
       if (health.state !== "open") return;
-      const spread = base === 0 ? 0 : grown(base, ++pauses, base * PAUSE_GROWTH);
+      const spread = base === 0 ? 0 : exponentialDelay(base, ++pauses, base * PAUSE_GROWTH);
       become("paused", reason);
       log.warn("lane paused", { ...named, reason });
       resume = clock.after(Math.max(0.001, secondsOf({ least, spread })), () => {

@@ -3,10 +3,10 @@
 import type { Question } from "../model/question.ts";
 import type { Task } from "../model/task.ts";
 
-export type Notification = Alert | Silent | Widget | Activity | Ended | Test;
+export type Notification = Alert | Silent | Widget | Activity | EndedAlert | Test;
 
 /** The fields of every notification that is shown. */
-interface Shown {
+interface VisibleFields {
   /** Id of the question, task or channel. A later notification with the same subject replaces this one. */
   readonly subject: string;
   readonly title: string;
@@ -16,7 +16,7 @@ interface Shown {
 }
 
 /** A question, or news of a task. */
-export interface Alert extends Shown {
+export interface Alert extends VisibleFields {
   readonly kind: "question" | "task";
   readonly event: "question.created" | "task.created" | "task.updated";
   /** Alerts of one key are grouped in a thread. */
@@ -53,13 +53,13 @@ export interface Silent {
 }
 
 /** Replaces, without a sound, an alert whose question or task has ended. Its body says how. */
-export interface Ended extends Shown {
+export interface EndedAlert extends VisibleFields {
   readonly kind: "ended";
   readonly about: "question" | "task";
 }
 
 /** Shows that a channel works. */
-export interface Test extends Shown {
+export interface Test extends VisibleFields {
   readonly kind: "test";
 }
 

@@ -17,7 +17,7 @@ import {
   composeTask,
 } from "./compose.ts";
 import type { Activity, Alert, Notification } from "./notification.ts";
-import { isImportant } from "./wanted.ts";
+import { isImportant } from "./settings-filter.ts";
 
 type Preparation =
   | {
@@ -39,7 +39,7 @@ type Preparation =
   /** The target has moved to another lane; an address is valid only in its own lane. */
   | { readonly is: "elsewhere"; readonly lane: string };
 
-export interface Moment extends ContentOptions {
+export interface PrepareContext extends ContentOptions {
   readonly now: number;
   /** Address of the web page; null if it is not known. */
   readonly base_url: string | null;
@@ -53,7 +53,7 @@ const obsolete = (reason: string | null) => ({ is: "obsolete", reason }) as cons
 export function prepareDelivery(
   claimed: ClaimedDelivery,
   channel: Pick<Channel, "render" | "replaces">,
-  moment: Moment,
+  context: PrepareContext,
 ): Preparation {
   const { delivery, target, account } = claimed;
   const { delivery_id } = delivery;
@@ -68,18 +68,18 @@ export function prepareDelivery(
     if (target.lane !== delivery.lane) return { is: "elsewhere", lane: target.lane };
   }
   const address = delivery.address ?? target.address;
-  const composed = address === null ? null : compose(claimed, channel, moment);
+  const composed = address === null ? null : compose(claimed, channel, context);
   if (address === null || composed === null) return ended;
   const { question_delivery, channel: settings } = claimed;
   const { quiet_hours } = settings;
   if (!isWantedByChannel(claimed, composed)) return obsolete("not_wanted");
-  const quiet = isAlert(composed) && quiet_hours !== null && isQuiet(quiet_hours, moment.now);
+  const quiet = isAlert(composed) && quiet_hours !== null && isQuiet(quiet_hours, context.now);
   const notification = quiet ? { ...composed, urgency: "passive" as const } : composed;
-  const { base_url } = moment;
+  const { base_url } = context;
   const about = {
     ticket:
       composed.kind === "question" && settings.id !== null
-        ? moment.ticketOf({ question_id: composed.subject, channel_id: settings.id })
+        ? context.ticketOf({ question_id: composed.subject, channel_id: settings.id })
         : null,
     shown: delivery.question_id === null ? null : question_delivery.shown_at !== null,
     badge: settings.pending,
@@ -133,10 +133,10 @@ function isWantedByChannel(
 function compose(
   claimed: ClaimedDelivery,
   { replaces }: Pick<Channel, "replaces">,
-  moment: Moment,
+  context: PrepareContext,
 ): Notification | null {
   const { delivery, account, activity } = claimed;
-  const { now } = moment;
+  const { now } = context;
   const { key_id, expires_at } = delivery;
   const question = known<Question>(claimed.question);
   const task = known<Task>(claimed.task);
@@ -158,25 +158,25 @@ function compose(
         task_id: delivery.task_id ?? "",
         key_id,
         key,
-        pending_questions: moment.pending.get(delivery.task_id ?? "") ?? 0,
+        pending_questions: context.pending.get(delivery.task_id ?? "") ?? 0,
         changes: delivery.parts,
         timestamp,
         now,
       },
-      moment,
+      context,
     );
   switch (delivery.kind) {
     case "question":
       if (question && key && question.status === "pending" && question.expires_at > now) {
-        return composeQuestion(question, key, moment);
+        return composeQuestion(question, key, context);
       }
       return ends
-        ? composeEndedQuestion(delivery.subject, question, key, { ...moment, expires_at })
+        ? composeEndedQuestion(delivery.subject, question, key, { ...context, expires_at })
         : null;
     case "task":
       if (task && key) {
         return task.notify
-          ? composeTask({ task, key, changes: delivery.parts, expires_at }, moment)
+          ? composeTask({ task, key, changes: delivery.parts, expires_at }, context)
           : null;
       }
       return ends ? composeEndedTask(delivery.subject, key, { expires_at }) : null;

@@ -56,13 +56,13 @@ export function putOff({ due_at, unclear = null, tried = true, ...ending }: PutB
   return [putBack({ ...nameOf(claimed), ...values }), ...clearOver(ending, unclear)];
 }
 
-interface Recorded extends Ending {
+interface EndingWithOutcome extends Ending {
   readonly outcome: DeliveryRecord["outcome"];
   readonly reason: string | null;
   readonly tried?: boolean;
 }
 
-const recordOf = (recorded: Omit<Recorded, "clears">): Statement[] => {
+const recordOf = (recorded: Omit<EndingWithOutcome, "clears">): Statement[] => {
   const { claimed, now, outcome, reason, tried = true, ends = false } = recorded;
   const { delivery } = claimed;
   const attempts = delivery.attempts - (tried ? 0 : 1);
@@ -103,21 +103,21 @@ function leave(
  * Ends a delivery without success. An alert that may have been shown is cleared, and the ids for which a
  * refused `clear` had no room are tried separately.
  */
-export function drop(ending: Recorded): Statement[] {
+export function drop(ending: EndingWithOutcome): Statement[] {
   const { delivery, target } = ending.claimed;
   const address = delivery.unclear ? target.address : null;
   const left = ending.outcome === "refused" ? leftBy(delivery) : [];
   return [...recordOf(ending), ...leave(ending, left), ...clearOver(ending, address)];
 }
 
-interface Success {
+interface AcceptedRequest {
   readonly address: string;
   /** Why it was changed before it was sent, such as `quiet_hours`; null if it was not. */
   readonly reason: string | null;
 }
 
 /** Ends an accepted delivery. An alert whose subject ended meanwhile is cleared. */
-export function succeed(sent: Ending, { address, reason }: Success): Statement[] {
+export function succeed(sent: Ending, { address, reason }: AcceptedRequest): Statement[] {
   const { claimed } = sent;
   const ending = { ...sent, outcome: "sent", reason } as const;
   const left = leftBy(claimed.delivery);
@@ -125,7 +125,10 @@ export function succeed(sent: Ending, { address, reason }: Success): Statement[]
 }
 
 /** An accepted delivery as a row that is settled with others; null if it needs statements of its own. */
-export function acceptedOf(sent: Ending, { address, reason }: Success): AcceptedDelivery | null {
+export function acceptedOf(
+  sent: Ending,
+  { address, reason }: AcceptedRequest,
+): AcceptedDelivery | null {
   const { claimed, now, clears, ends = false } = sent;
   const { delivery } = claimed;
   if (ends || delivery.kind === "end" || leftBy(delivery).length > 0) return null;
@@ -139,7 +142,7 @@ export function acceptedOf(sent: Ending, { address, reason }: Success): Accepted
   };
 }
 
-interface Forgotten {
+interface ForgetOptions {
   readonly address: string;
   /** Epoch seconds since which it is invalid; null if the service did not say. */
   readonly since: number | null;
@@ -154,7 +157,7 @@ interface Forgotten {
  */
 export function forget(
   { claimed, now, ends = false }: Omit<Ending, "clears">,
-  { address, since, later, reason }: Forgotten,
+  { address, since, later, reason }: ForgetOptions,
 ): Statement[] {
   const { delivery } = claimed;
   const { kind, task_id } = delivery;

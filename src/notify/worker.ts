@@ -21,7 +21,7 @@ import {
 } from "./channel.ts";
 import { BEAT, type Claim, createClaims } from "./claims.ts";
 import { createLaneState } from "./lane-state.ts";
-import { type Moment, prepareDelivery } from "./prepare.ts";
+import { type PrepareContext, prepareDelivery } from "./prepare.ts";
 import type { LaneSlots } from "./request-pool.ts";
 import { acceptedOf, drop, forget, noteOutcome, putOff, succeed } from "./settle.ts";
 import type { Release } from "./under-way.ts";
@@ -30,7 +30,7 @@ import { createWorkerLoop, POLL_EVERY } from "./worker-loop.ts";
 /** Accepted deliveries that are settled in one batch, by the kind of store; see `CLAIMED` in claims.ts. */
 const SETTLED = { embedded: 16, server: 64 };
 
-interface WorkerOptions extends Pick<Moment, "full" | "base_url" | "ticketOf"> {
+interface WorkerOptions extends Pick<PrepareContext, "full" | "base_url" | "ticketOf"> {
   readonly channel: Channel;
   readonly connection: Connection;
   readonly store: Store;

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import type { Channel, Verdict } from "../../src/notify/channel.ts";
-import { grown } from "../../src/notify/channel.ts";
+import { exponentialDelay } from "../../src/notify/channel.ts";
 import type { Notification } from "../../src/notify/notification.ts";
 import { ADMIN, adminClient, metricsOf } from "../support/admin.ts";
 import { ask, createTask, type Person } from "../support/client.ts";
@@ -31,7 +31,7 @@ function createPager() {
         : { to: address, id: delivery_id, notification },
     classify(answer, { attempts }): Verdict {
       if (answer === "ok") return { do: "finish", reason: "ok" };
-      const delay = { least: 0, spread: grown(1, attempts, 8) };
+      const delay = { least: 0, spread: exponentialDelay(1, attempts, 8) };
       if (answer === "gone") return { do: "forget_target", reason: "gone", since: null, delay };
       return { do: "again", reason: "busy", delay, unclear: true };
     },

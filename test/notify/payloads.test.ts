@@ -11,7 +11,7 @@ import {
   composeSilent,
   composeTask,
 } from "../../src/notify/compose.ts";
-import type { Ended, Notification, Test } from "../../src/notify/notification.ts";
+import type { EndedAlert, Notification, Test } from "../../src/notify/notification.ts";
 import { ask, createTask } from "../support/client.ts";
 import { createPushWorld } from "../support/push-world.ts";
 
@@ -35,7 +35,7 @@ const questionOf = (fields: Partial<Question> = {}): Question => ({
   ...newQuestion({ prompt: "Go?" }, { id: "qst_1", key_id: "key_1", now }),
   ...fields,
 });
-const rendered = (notification: Exclude<Notification, Ended | Test>) =>
+const rendered = (notification: Exclude<Notification, EndedAlert | Test>) =>
   render(notification, {
     address: "ab01",
     delivery_id: "x",

@@ -3,7 +3,7 @@
 import { HOLD_BACKOFF } from "../../address-holds.ts";
 import {
   type Attempt,
-  grown,
+  exponentialDelay,
   LOST_BACKOFF,
   LOST_BACKOFF_MOST,
   type Verdict,
@@ -49,7 +49,7 @@ const FAULTS = [
 export const EXPIRED_PROVIDER_TOKEN = "ExpiredProviderToken";
 
 export function classify(answer: ApnsAnswer, { kind, attempts, resent }: Attempt): Verdict {
-  const soon = { least: 0, spread: grown(LOST_BACKOFF, attempts, LOST_BACKOFF_MOST) };
+  const soon = { least: 0, spread: exponentialDelay(LOST_BACKOFF, attempts, LOST_BACKOFF_MOST) };
   if (answer.kind === "ok") return { do: "finish", reason: "ok" };
   if (answer.kind === "lost") {
     const { code: reason, fate } = answer;
@@ -83,7 +83,7 @@ export function classify(answer: ApnsAnswer, { kind, attempts, resent }: Attempt
       do: "again",
       reason,
       delay: sooner
-        ? { least, spread: grown(HOLD_BACKOFF, attempts, SERVER_BACKOFF) }
+        ? { least, spread: exponentialDelay(HOLD_BACKOFF, attempts, SERVER_BACKOFF) }
         : { least: Math.max(least, SERVER_BACKOFF), spread: SERVER_BACKOFF },
       unclear: false,
     };

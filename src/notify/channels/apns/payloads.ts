@@ -3,7 +3,14 @@
 import { NOTIFICATION_LIMITS } from "../../../notification-limits.ts";
 import type { Destination } from "../../channel.ts";
 import { bytesOf, cut } from "../../cut.ts";
-import type { Activity, Alert, Ended, Notification, Silent, Test } from "../../notification.ts";
+import type {
+  Activity,
+  Alert,
+  EndedAlert,
+  Notification,
+  Silent,
+  Test,
+} from "../../notification.ts";
 
 export interface ApnsRequest extends Rendered {
   readonly token: string;
@@ -47,7 +54,7 @@ export function render(
   return { ...rendered(notification), token: address, apns_id: delivery_id };
 }
 
-function rendered(notification: Exclude<Notification, Ended | Test>): Rendered {
+function rendered(notification: Exclude<Notification, EndedAlert | Test>): Rendered {
   switch (notification.kind) {
     case "question":
     case "task":

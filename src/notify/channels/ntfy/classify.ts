@@ -1,7 +1,13 @@
 /** Decides what an answer of an ntfy server means (§19.5.4); pure. */
 
 import type { OutboundFault } from "../../../outbound/guard.ts";
-import { type Attempt, busyHost, grown, LOST_BACKOFF, type Verdict } from "../../channel.ts";
+import {
+  type Attempt,
+  busyHost,
+  exponentialDelay,
+  LOST_BACKOFF,
+  type Verdict,
+} from "../../channel.ts";
 import { HOLD_MOST } from "../../requests.ts";
 
 /** Seconds of the longest back-off after a failed attempt. */
@@ -29,7 +35,7 @@ const UNCLEAR: readonly OutboundFault[] = ["timed_out", "failed", "answer_too_la
 
 export function classify(answer: NtfyAnswer, { attempts }: Attempt): Verdict {
   if (answer.kind === "busy") return busyHost(answer.wait);
-  const spread = grown(LOST_BACKOFF, attempts, BACKOFF_MOST);
+  const spread = exponentialDelay(LOST_BACKOFF, attempts, BACKOFF_MOST);
   const delay = { least: 0, spread };
   if (answer.kind === "lost") {
     const reason = answer.fault;

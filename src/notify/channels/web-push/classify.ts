@@ -1,6 +1,12 @@
 /** Decides what an answer of a browser's push service means (§19.6.5); pure. */
 
-import { type Attempt, busyHost, grown, LOST_BACKOFF, type Verdict } from "../../channel.ts";
+import {
+  type Attempt,
+  busyHost,
+  exponentialDelay,
+  LOST_BACKOFF,
+  type Verdict,
+} from "../../channel.ts";
 import { HOLD_MOST } from "../../requests.ts";
 
 /** Seconds of the longest back-off after a failed attempt. */
@@ -28,7 +34,7 @@ export type WebPushAnswer =
 
 export function classify(answer: WebPushAnswer, { attempts }: Attempt): Verdict {
   if (answer.kind === "busy") return busyHost(answer.wait);
-  const spread = grown(LOST_BACKOFF, attempts, BACKOFF_MOST);
+  const spread = exponentialDelay(LOST_BACKOFF, attempts, BACKOFF_MOST);
   const delay = { least: 0, spread };
   if (answer.kind === "lost") {
     const { code: reason, final, unclear } = answer;

@@ -8,7 +8,7 @@ import {
 } from "../../../model/push-message.ts";
 import type { Destination } from "../../channel.ts";
 import { bytesOf, cut } from "../../cut.ts";
-import type { Alert, Ended, Notification, Test } from "../../notification.ts";
+import type { Alert, EndedAlert, Notification, Test } from "../../notification.ts";
 import { parseAddress, type Subscription } from "./subscription.ts";
 
 /** Bytes of JSON: an encrypted message of 4,096 bytes, less its header, tag and delimiter (RFC 8291). */
@@ -33,7 +33,7 @@ export interface WebPushRequest {
   readonly keep_until: number | null;
 }
 
-type Shown = Alert | Ended | Test;
+type VisibleNotification = Alert | EndedAlert | Test;
 
 export function render(
   notification: Notification,
@@ -61,7 +61,7 @@ export function render(
 }
 
 /** With `low` or `very-low`, a push service may wait until the device is charging. */
-function urgencyOf(notification: Shown): Urgency {
+function urgencyOf(notification: VisibleNotification): Urgency {
   if (!("urgency" in notification)) return "normal";
   return ({ urgent: "high", active: "normal", passive: "low" } as const)[notification.urgency];
 }
@@ -70,12 +70,12 @@ function urgencyOf(notification: Shown): Urgency {
  * An `ended` replaces an alert that still waits at the push service. If no alert was shown, it must not
  * arrive alone, so it is not kept.
  */
-function keptUntil(notification: Shown, { shown }: Destination): number | null {
+function keptUntil(notification: VisibleNotification, { shown }: Destination): number | null {
   return notification.kind === "ended" && shown === false ? null : notification.expires_at;
 }
 
 function messageOf(
-  notification: Shown,
+  notification: VisibleNotification,
   { base_url, ticket, badge }: Destination,
 ): PushMessage | null {
   const { kind, subject, title } = notification;
@@ -112,7 +112,7 @@ function messageOf(
 }
 
 /** The URL to open, relative to the page if the server's own address is not known. */
-function addressOf(notification: Shown, base: string): string {
+function addressOf(notification: VisibleNotification, base: string): string {
   const { kind, subject } = notification;
   if (kind === "test") return `${base}/`;
   const about = kind === "ended" ? notification.about : kind;
@@ -126,7 +126,7 @@ function labelsOf({ actions }: Alert): readonly string[] {
 }
 
 /** The text, with the agent of a task, or the options of a choice that has no buttons. */
-function bodyOf(notification: Shown, buttons: boolean): string {
+function bodyOf(notification: VisibleNotification, buttons: boolean): string {
   if (notification.kind === "task") return `${notification.body}\n${notification.subtitle}`;
   const options =
     notification.kind === "question" &&
@@ -138,7 +138,7 @@ function bodyOf(notification: Shown, buttons: boolean): string {
   return [notification.body, ...options.map((option) => `– ${option}`)].join("\n");
 }
 
-function dataOf(notification: Shown, ticket: string | null): PushData {
+function dataOf(notification: VisibleNotification, ticket: string | null): PushData {
   const { kind, subject } = notification;
   if (kind === "test") return { v: 1, event: "test" };
   const about = kind === "ended" ? notification.about : kind;
