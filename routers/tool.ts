@@ -2,7 +2,7 @@
 
 import type { ToolMeta } from "../src/rpc/meta.ts";
 
-interface Nature {
+interface ToolTraits {
   /** It changes nothing. */
   readonly reads?: boolean;
   /** It can undo or overwrite what was there. */
@@ -19,7 +19,7 @@ export function hints({
   destroys = false,
   repeats_safely = reads,
   person = false,
-}: Nature): ToolMeta["annotations"] {
+}: ToolTraits): ToolMeta["annotations"] {
   return {
     readOnlyHint: reads,
     destructiveHint: destroys,

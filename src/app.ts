@@ -4,10 +4,10 @@ import { appRouter, procedures } from "../routers/index.ts";
 import { mcpOnlyProcedures } from "../routers/mcp-only.ts";
 import { cannotListen } from "./config-files.ts";
 import { type AppDeps, type Core, createCore } from "./core.ts";
-import { createAddresses } from "./http/address.ts";
 import { createAdminSurface } from "./http/admin.ts";
 import { createBaseAddresses } from "./http/base-address.ts";
 import { createBodies } from "./http/body.ts";
+import { createClientAddresses } from "./http/client-address.ts";
 import { createContextFactory } from "./http/context.ts";
 import { createCors } from "./http/cors.ts";
 import { createHealth } from "./http/health.ts";
@@ -23,7 +23,7 @@ import { JSON_HEADERS } from "./http/respond.ts";
 import { createRestRoutes } from "./http/rest.ts";
 import { createHstsRule } from "./http/security.ts";
 import { startServer } from "./http/server.ts";
-import { createSourceCheck } from "./http/source.ts";
+import { createSourceCheck } from "./http/source-check.ts";
 import { createStreams } from "./http/stream.ts";
 import { loadTls, type Tls, warnOfExpiry } from "./http/tls.ts";
 import { createTrpcHandler } from "./http/trpc.ts";
@@ -145,7 +145,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     auth,
     limiter,
     unsent,
-    addresses: createAddresses({
+    addresses: createClientAddresses({
       trusted_hops: config.TRUST_PROXY,
       socketOf: (request) => server.requestIP(request)?.address ?? null,
       log,

@@ -28,7 +28,7 @@ const Tokens = z.object({
 const OAuthFault = z.object({ error: z.string(), error_description: z.string().optional() });
 
 /** The server refused. */
-class Refused extends Fault {
+class OAuthRefusal extends Fault {
   /** The server's `error` (RFC 6749 5.2). */
   readonly error: string;
   constructor(error: string, description: string) {
@@ -39,7 +39,7 @@ class Refused extends Fault {
 
 /** True if the server refused for one of these reasons. */
 export const isRefusedFor = (error: unknown, ...reasons: readonly string[]): boolean =>
-  error instanceof Refused && reasons.includes(error.error);
+  error instanceof OAuthRefusal && reasons.includes(error.error);
 
 async function send(address: string, init: RequestInit): Promise<unknown> {
   const signal = AbortSignal.timeout(ANSWER_WITHIN * 1000);
@@ -49,7 +49,7 @@ async function send(address: string, init: RequestInit): Promise<unknown> {
   const body = await response.json().catch(() => null);
   if (response.ok) return body;
   const { data } = OAuthFault.safeParse(body);
-  throw new Refused(
+  throw new OAuthRefusal(
     data?.error ?? String(response.status),
     `the server refused the sign-in: ${data?.error_description ?? `HTTP ${response.status}`}`,
   );
@@ -66,7 +66,7 @@ export async function readMetadata(base: string): Promise<Metadata> {
   const address = new URL(base);
   const found = await send(`${base}/.well-known/oauth-authorization-server`, {}).catch(
     (error: unknown) => {
-      if (!(error instanceof Refused)) throw error;
+      if (!(error instanceof OAuthRefusal)) throw error;
       throw new Fault(
         `${base} offers no sign-in in a browser: create a key there, and run relay login ${base} --with-key`,
       );
@@ -150,7 +150,7 @@ export async function redeemCode(
 }
 
 /**
- * Gets new tokens (RFC 6749 6). Refused for `invalid_grant` once the access has ended, and for `invalid_client` by a
+ * Gets new tokens (RFC 6749 6). OAuthRefusal for `invalid_grant` once the access has ended, and for `invalid_client` by a
  * server that has lost its data.
  */
 export async function refreshAccess(io: Io, access: OAuthAccess): Promise<OAuthAccess> {

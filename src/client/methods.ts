@@ -30,10 +30,10 @@ type IdNames<Path> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? Name | IdNames<Rest>
   : never;
 
-type Frozen<T> = T extends object ? { readonly [Name in keyof T]: Frozen<T[Name]> } : T;
+type DeepReadonly<T> = T extends object ? { readonly [Name in keyof T]: DeepReadonly<T[Name]> } : T;
 
 /** The fields of the input that are not in the path. */
-type Fields<R extends Route, Input> = Frozen<Omit<Input, IdNames<R["path"]>>>;
+type Fields<R extends Route, Input> = DeepReadonly<Omit<Input, IdNames<R["path"]>>>;
 
 type MethodOf<R, Input, Output> = R extends Route
   ? (

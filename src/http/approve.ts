@@ -22,7 +22,7 @@ export function hookOptions(request: Request, message: Message): HookOptions | n
   return {
     wait: waitIn(query),
     server: serverIn(query),
-    streams: callsHook(message) && message.checked && takesStream(request),
+    streams: callsHook(message) && message.checked && acceptsStream(request),
   };
 }
 
@@ -80,7 +80,7 @@ function serverIn(query: URLSearchParams): string | undefined {
 }
 
 /** True if a client accepts an event stream. */
-export const takesStream = ({ headers }: Request): boolean =>
+export const acceptsStream = ({ headers }: Request): boolean =>
   headers.get("accept")?.includes("text/event-stream") === true;
 
 interface AnswerStream {

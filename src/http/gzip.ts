@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 
 /** Matches an `Accept-Encoding` that accepts gzip. */
-export const TAKES_GZIP = /\bgzip\b(?! *; *q=0(\.0*)?(,|$))/i;
+export const ACCEPTS_GZIP = /\bgzip\b(?! *; *q=0(\.0*)?(,|$))/i;
 
 /** Bytes below which a body is sent as it is. */
 const WORTH = 1_000;
@@ -19,7 +19,7 @@ export async function gzipped(request: Request, answer: Response): Promise<Respo
   const { status, headers } = answer;
   const body = await answer.arrayBuffer();
   headers.append("vary", "accept-encoding");
-  if (body.byteLength < WORTH || !TAKES_GZIP.test(request.headers.get("accept-encoding") ?? "")) {
+  if (body.byteLength < WORTH || !ACCEPTS_GZIP.test(request.headers.get("accept-encoding") ?? "")) {
     return new Response(body, { status, headers });
   }
   headers.set("content-encoding", "gzip");

@@ -55,7 +55,7 @@ export function idempotentRequestOf(
  * Reads the header of a tRPC mutation into its context. `/trpc/<name>` is a path of its own, so a change made there is
  * not known on REST. A batch is refused, since its one response could not say which of its calls were done before.
  */
-export async function takeIdempotencyKey(
+export async function readIdempotencyKey(
   request: Request,
   { isBatchCall, calls: [call] }: Pick<TRPCRequestInfo, "isBatchCall" | "calls">,
   ctx: RequestContext,

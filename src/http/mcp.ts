@@ -24,11 +24,11 @@ import { parseJson, TOO_DEEP } from "../overload/json-bounds.ts";
 import { toServiceError } from "../rpc/errors.ts";
 import { failWrongKind } from "../rpc/execute.ts";
 import { createSignedTokens, type Signer } from "../signer.ts";
-import { answerStream, hookOptions, takesStream, withExactArguments } from "./approve.ts";
+import { acceptsStream, answerStream, hookOptions, withExactArguments } from "./approve.ts";
 import type { Bodies } from "./body.ts";
 import type { CreateContext } from "./context.ts";
 import type { RequestScope } from "./request-scope.ts";
-import { API_HEADERS, json, measured, problem, STREAM_HEADERS } from "./respond.ts";
+import { API_HEADERS, chargeResponse, json, problem, STREAM_HEADERS } from "./respond.ts";
 import { type Handler, logInternal } from "./rest.ts";
 
 interface McpOptions {
@@ -64,7 +64,7 @@ export function createMcp(options: McpOptions): Handler {
   const running = new Map<string, () => void>();
 
   const exchange = async (call: McpCall, body: JSONRPCRequest, request: Request) => {
-    const streams = call.modern || takesStream(request);
+    const streams = call.modern || acceptsStream(request);
     const transport = new Exchange({ modern: call.modern, streams });
     const id = call.modern ? null : cancelId(request, body.id);
     if (id === null) return transport.serve(servers.create(call), body, request);
@@ -149,7 +149,7 @@ export function createMcp(options: McpOptions): Handler {
       return render(call, { id: body.id, error }, scope);
     }
     for (const [name, value] of Object.entries(headersOf(scope))) answer.headers.set(name, value);
-    return measured(answer, scope);
+    return chargeResponse(answer, scope);
   };
 
   /** Parses a body as a message of a key. `text` is an error when the body could not be read. */

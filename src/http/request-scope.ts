@@ -9,12 +9,12 @@ import type { HeavyWork } from "../overload/heavy-work.ts";
 import { createTurnMark } from "../overload/turns.ts";
 import type { AnswerBody, Unsent } from "../overload/unsent-answers.ts";
 import type { CallScope, EndedCall } from "../rpc/context.ts";
-import type { Addresses } from "./address.ts";
+import type { ClientAddresses } from "./client-address.ts";
 import { type ChargesOptions, createCharges, type RequestCharges } from "./request-charges.ts";
 import { createCredential, type RequestCredential } from "./request-credential.ts";
 
 interface RequestScopeOptions extends ChargesOptions {
-  readonly addresses: Addresses;
+  readonly addresses: ClientAddresses;
   readonly deadlines: Deadlines;
   readonly heavy_work: HeavyWork;
   /** Marks a request as one that asked to wait. */

@@ -9,7 +9,7 @@ import type { Cors } from "./cors.ts";
 import type { OpenRequestScope, RequestScope } from "./request-scope.ts";
 import { type Route, refuse, renderError } from "./rest.ts";
 import { HSTS } from "./security.ts";
-import type { SourceCheck } from "./source.ts";
+import type { SourceCheck } from "./source-check.ts";
 import type { Tls } from "./tls.ts";
 
 /** Requests that one turn of the event loop handles; the rest wait for the next one. */

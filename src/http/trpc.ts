@@ -14,9 +14,9 @@ import { proceduresOf } from "../rpc/trpc-internals.ts";
 import type { Signer } from "../signer.ts";
 import { type Bodies, checkDeclaredSize, openLimits } from "./body.ts";
 import type { RequestContext } from "./context.ts";
-import { takeIdempotencyKey } from "./idempotency.ts";
+import { readIdempotencyKey } from "./idempotency.ts";
 import type { RequestScope } from "./request-scope.ts";
-import { API_HEADERS, errorHeaders, measured } from "./respond.ts";
+import { API_HEADERS, chargeResponse, errorHeaders } from "./respond.ts";
 import { logInternal } from "./rest.ts";
 
 interface TrpcOptions {
@@ -79,7 +79,7 @@ export function createTrpcHandler(options: TrpcOptions) {
         if (body instanceof ServiceError) throw toTrpcError(body);
         if (context instanceof ServiceError) throw toTrpcError(context);
         if (signer && !too_deep && "idempotent_request" in context)
-          await takeIdempotencyKey(request, info, context, metaOf, signer);
+          await readIdempotencyKey(request, info, context, metaOf, signer);
         if ("batch" in context && info.calls.length > 1) context.batch = createBatchBudget();
         return context;
       },
@@ -104,7 +104,7 @@ export function createTrpcHandler(options: TrpcOptions) {
       },
     });
     if ("recorded" in context) await context.recorded;
-    const response = await measured(answer, scope);
+    const response = await chargeResponse(answer, scope);
     if ("idempotent_request" in context && context.idempotent_request?.replayed) {
       response.headers.set("idempotency-replayed", "true");
     }

@@ -2,8 +2,7 @@
 
 import type { z } from "zod";
 import { nestingOf } from "../overload/json-bounds.ts";
-
-type Given = Readonly<Record<string, unknown>>;
+import type { Arguments } from "../rpc/meta.ts";
 
 interface ReaderOptions {
   /** Argument -> its schema in the procedure. */
@@ -25,7 +24,7 @@ const PYTHON: Readonly<Record<string, unknown>> = { True: true, False: false, No
 export function createArgumentReader({ fields: schemas, patches }: ReaderOptions) {
   const fields = new Map([...schemas].map(([name, schema]) => [name, fieldOf(schema)]));
 
-  return (sent: Given): { given: Given; left_unchanged: readonly string[] } => {
+  return (sent: Arguments): { given: Arguments; left_unchanged: readonly string[] } => {
     // Without a prototype, so that a field named `__proto__` is like any other.
     const given: Record<string, unknown> = Object.create(null);
     if (fields.size === 0) return { given, left_unchanged: [] };

@@ -37,7 +37,7 @@ export interface Message {
 }
 
 /** A rejected message, with the error number of JSON-RPC and the HTTP status. */
-export interface Refused {
+export interface RefusedMessage {
   readonly kind: "refused";
   readonly client: null;
   readonly rpc_code: number;
@@ -47,7 +47,11 @@ export interface Refused {
   readonly error?: ServiceError;
 }
 
-export const refuseMessage = (rpc_code: number, status: number, data: unknown = {}): Refused => ({
+export const refuseMessage = (
+  rpc_code: number,
+  status: number,
+  data: unknown = {},
+): RefusedMessage => ({
   kind: "refused",
   client: null,
   rpc_code,
@@ -56,13 +60,13 @@ export const refuseMessage = (rpc_code: number, status: number, data: unknown = 
 });
 
 /** Rejects a message that nests too deep, envelope included. It is not parsed, so its id is unknown (§1.3.8). */
-export const refuseNesting = (): Refused => ({
+export const refuseNesting = (): RefusedMessage => ({
   ...refuseMessage(RPC.invalid_request, 400),
   error: invalidFields({ body: TOO_DEEP_REASON }),
 });
 
 /** Rejects a message whose `id` is too long; the response has none. */
-const refuseId = (): Refused => ({
+const refuseId = (): RefusedMessage => ({
   ...refuseMessage(RPC.invalid_request, 400),
   error: invalidFields({ id: `must be at most ${LIMITS.rpc_text} characters` }),
 });
@@ -92,7 +96,7 @@ export function readMessage(
   body: unknown,
   key_id: string,
   sessions: SignedTokens,
-): Message | Refused {
+): Message | RefusedMessage {
   const version = headers.get("mcp-protocol-version");
   const method = headers.get("mcp-method");
   const name = headers.get("mcp-name");
@@ -138,13 +142,13 @@ export function readMessage(
   return legacyMessage(headers, body, key_id, sessions);
 }
 
-interface Posted {
+interface JsonRpcMessage {
   readonly method: string;
   readonly params?: Params;
 }
 
 function modernMessage(kind: Message["kind"], body: unknown, checked: boolean): Message {
-  const { method, params = {} } = body as Posted;
+  const { method, params = {} } = body as JsonRpcMessage;
   const meta = params._meta as Params | undefined;
   const client = clientOf(meta?.[CLIENT_INFO_META_KEY]);
   const rounds = wantsRounds(meta?.[CLIENT_CAPABILITIES_META_KEY]);
@@ -170,7 +174,7 @@ const isObject = (value: unknown): value is Params =>
  * A quick test that nearly every request passes. The SDK's classification by schemas takes as long as a read of the
  * store, and decides only about other bodies.
  */
-function isPlain(body: unknown): body is Posted {
+function isPlain(body: unknown): body is JsonRpcMessage {
   if (!isObject(body) || body.jsonrpc !== "2.0" || typeof body.method !== "string") return false;
   const { id, params } = body;
   if (typeof id !== "string" && !Number.isSafeInteger(id)) return false;
@@ -185,7 +189,7 @@ function isPlain(body: unknown): body is Posted {
 }
 
 /** True if a plain request is of the new era and its `Mcp-Name` agrees with its body. */
-function agrees({ method, params = {} }: Posted, name: string | null): boolean {
+function agrees({ method, params = {} }: JsonRpcMessage, name: string | null): boolean {
   const meta = params._meta as Params | undefined;
   if (meta?.[PROTOCOL_VERSION_META_KEY] !== NEW_ERA) return false;
   if (!isObject(meta[CLIENT_CAPABILITIES_META_KEY])) return false;
@@ -196,7 +200,7 @@ function agrees({ method, params = {} }: Posted, name: string | null): boolean {
 }
 
 function legacyMessage(headers: Headers, body: unknown, key_id: string, sessions: SignedTokens) {
-  const { method, params = {} } = body as Posted;
+  const { method, params = {} } = body as JsonRpcMessage;
   const kind = Object.hasOwn(body as object, "id") ? "request" : "notification";
   const read = (client: ClientInfo | null, session: McpSession | null = null): Message => ({
     kind,

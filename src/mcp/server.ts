@@ -17,10 +17,11 @@ import type { ClientInfo } from "../model/client.ts";
 import type { McpSession } from "../model/mcp-session.ts";
 import { cutMembers } from "../overload/json-bounds.ts";
 import { isGone, toServiceError } from "../rpc/errors.ts";
+import type { Arguments } from "../rpc/meta.ts";
 import type { SignedTokens } from "../signer.ts";
 import { parseText } from "./arguments.ts";
 import { instructionsFor } from "./instructions.ts";
-import type { Message, Refused } from "./message.ts";
+import type { Message, RefusedMessage } from "./message.ts";
 import {
   checkResources,
   PROMPT_LIST,
@@ -107,7 +108,7 @@ export function createMcpServers(options: McpServersOptions) {
   const run = async (
     call: McpCall,
     extra: ServerContext,
-    { tool, given, asking }: { tool: Tool; given: Given; asking: boolean },
+    { tool, given, asking }: { tool: Tool; given: Arguments; asking: boolean },
   ) => {
     const ctx: Context = {
       ...call.ctx,
@@ -131,7 +132,7 @@ export function createMcpServers(options: McpServersOptions) {
   };
 
   /** The round that a repeated call continues; undefined for a first call. */
-  const readRound = ({ key_id, params, modern }: McpCall, asked: Given, name: string) => {
+  const readRound = ({ key_id, params, modern }: McpCall, asked: Arguments, name: string) => {
     const { requestState: state } = params;
     // The old era has no such parameter.
     if (!modern || state === undefined) return undefined;
@@ -170,7 +171,10 @@ export function createMcpServers(options: McpServersOptions) {
         return { resultType: "input_required", requestState: options.rounds.write(key_id, state) };
       }
       const whole = await tool.complete(call.ctx, result);
-      const notes = [unchangedNote(left_unchanged, whole as Given), tool.note(whole, clock.now())];
+      const notes = [
+        unchangedNote(left_unchanged, whole as Arguments),
+        tool.note(whole, clock.now()),
+      ];
       return toolResult(whole, next, notes.filter((note) => note !== null).join(" ") || null);
     } catch (thrown) {
       if (isGone(thrown)) throw thrown;
@@ -198,7 +202,7 @@ export function createMcpServers(options: McpServersOptions) {
 
   return {
     /** The `action` of a request in the request log (§15.2): one of our own names, never text that was sent. */
-    actionOf(request: Pick<Message, "method" | "modern" | "params"> | Refused): string {
+    actionOf(request: Pick<Message, "method" | "modern" | "params"> | RefusedMessage): string {
       if (!("method" in request)) return REFUSED;
       const { method, modern, params } = request;
       const known = Object.hasOwn(handlers, method) || (modern ? MODERN : LEGACY).has(method);
@@ -235,8 +239,6 @@ export function createMcpServers(options: McpServersOptions) {
 const MODERN: ReadonlySet<string> = new Set(["server/discover", "subscriptions/listen"]);
 const LEGACY: ReadonlySet<string> = new Set(["initialize", "ping"]);
 
-type Given = Readonly<Record<string, unknown>>;
-
 /** The signed state with which a client repeats a call to go on waiting. */
 interface Round {
   /** Number of this round; the first call was 1. */
@@ -246,27 +248,29 @@ interface Round {
   readonly asked: string;
   /** The tool that goes on waiting, and its arguments. */
   readonly name: string;
-  readonly arguments: Given;
+  readonly arguments: Arguments;
 }
 
 /**
  * The arguments as an object. Some models send the object as text. Without arguments, some clients send null or an
  * empty text, and those in PHP an empty list.
  */
-function argumentsIn({ arguments: sent }: Given): Given {
+function argumentsIn({ arguments: sent }: Arguments): Arguments {
   const text = typeof sent === "string" ? sent.trim() : "";
   const value = text === "" ? sent : parseText(text);
   const is_unset =
     sent === undefined || value === null || (typeof sent === "string" && text === "");
   const given = is_unset || (Array.isArray(value) && value.length === 0) ? {} : value;
   const fits = typeof given === "object" && given !== null && !Array.isArray(given);
-  return fits ? (cutMembers(given) as Given) : failFields({ arguments: "must be of type object" });
+  return fits
+    ? (cutMembers(given) as Arguments)
+    : failFields({ arguments: "must be of type object" });
 }
 
 const AND = new Intl.ListFormat("en-GB");
 
 /** Tells the agent which fields were not cleared, since an empty value counted as not set (§12.3.8). */
-function unchangedNote(names: readonly string[], task: Given): string | null {
+function unchangedNote(names: readonly string[], task: Arguments): string | null {
   // An empty field had nothing to clear.
   const kept = names.filter((name) => task[name] !== null && task[name] !== "");
   if (kept.length === 0) return null;
@@ -275,7 +279,7 @@ function unchangedNote(names: readonly string[], task: Given): string | null {
 }
 
 /** A digest of the arguments that does not depend on their order. */
-const digestOf = (given: Given): string =>
+const digestOf = (given: Arguments): string =>
   createHash("sha256").update(canonicalJson(given)).digest("base64url");
 
 /** Sends progress notifications while a call waits, if the client asked for them. */

@@ -5,7 +5,7 @@ import type { Context } from "../../routers/context.ts";
 import { invalidFields, type ServiceError } from "../errors.ts";
 import { toServiceError } from "../rpc/errors.ts";
 import { execute } from "../rpc/execute.ts";
-import type { RelayMeta, ToolMeta } from "../rpc/meta.ts";
+import type { Arguments, RelayMeta, ToolMeta } from "../rpc/meta.ts";
 import type { Procedure, Procedures } from "../rpc/trpc-internals.ts";
 import { createArgumentReader } from "./arguments.ts";
 import { HINT } from "./result.ts";
@@ -17,8 +17,6 @@ import {
   type SchemaList,
   schemaName,
 } from "./schema.ts";
-
-type Given = Readonly<Record<string, unknown>>;
 
 export type Tool = ReturnType<typeof toTool>;
 export type Tools = ReadonlyMap<string, Tool>;
@@ -86,7 +84,7 @@ function toTool(procedure: Procedure<Context>, mcp: ToolMeta, list: SchemaList) 
     patches: meta.openapi?.method === "PATCH",
   });
 
-  const inputOf = (given: Given) => {
+  const inputOf = (given: Arguments) => {
     // Without a prototype, so that a field named `__proto__` is like any other.
     const data: Record<string, unknown> = Object.assign(Object.create(null), defaults);
     for (const name of Object.keys(given)) {
@@ -114,7 +112,7 @@ function toTool(procedure: Procedure<Context>, mcp: ToolMeta, list: SchemaList) 
     /** Reads the arguments that a client sent. Never throws. */
     read,
     /** Runs the tool with what {@link read} gave. Throws a ServiceError with the tool's names of fields. */
-    async call(ctx: Context, given: Given): Promise<object | string> {
+    async call(ctx: Context, given: Arguments): Promise<object | string> {
       try {
         return ((await run(ctx, inputOf(given))) ?? DONE) as object | string;
       } catch (error) {
@@ -127,11 +125,11 @@ function toTool(procedure: Procedure<Context>, mcp: ToolMeta, list: SchemaList) 
       ...(await mcp.adds?.read(ctx, result)),
     }),
     /** The call that should follow, if any. */
-    next: (result: object, given: Given) => mcp.next?.(result, given) ?? null,
+    next: (result: object, given: Arguments) => mcp.next?.(result, given) ?? null,
     /** A sentence for the agent about this result; `now`: epoch seconds. */
     note: (result: object, now: number) => mcp.note?.(result, now) ?? null,
     /** True if the call only waited (§15.1.2). The result is null if the client left meanwhile. */
-    only_waited: (given: Given, result: unknown) =>
+    only_waited: (given: Arguments, result: unknown) =>
       meta.only_waited?.(inputOf(given), result) ?? false,
   };
 }

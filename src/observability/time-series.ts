@@ -12,7 +12,7 @@ const PER_DOUBLING = 4;
 const STEPS = 84;
 
 /** Gauges of this process at the beginning of a minute. */
-interface Levels {
+interface Gauges {
   readonly streams: number;
   readonly waits: number;
   readonly resident_bytes: number;
@@ -37,7 +37,7 @@ export interface StoreGauges {
 }
 
 /** One minute: gauges at its beginning, and the growth of counters. */
-export interface Minute extends Levels, Totals, StoreGauges {
+export interface Minute extends Gauges, Totals, StoreGauges {
   /** When it began. */
   readonly at: number;
   readonly requests: number;
@@ -55,7 +55,7 @@ interface Slot {
   client_errors: number;
   server_errors: number;
   readonly steps: Uint32Array;
-  levels: Levels;
+  levels: Gauges;
   totals: Totals;
   store: StoreGauges;
 }
@@ -64,7 +64,7 @@ const UNKNOWN: StoreGauges = { store_read: null, outbox_events: null, pushes_que
 
 interface SeriesOptions {
   readonly clock: Clock;
-  readonly levels: () => Levels;
+  readonly levels: () => Gauges;
   readonly totals: () => Totals;
   readonly readStoreGauges: () => Promise<StoreGauges>;
 }
@@ -147,7 +147,7 @@ export function createTimeSeries({ clock, levels, totals, readStoreGauges }: Ser
           p50: own ? quantile(own.steps, 0.5) : null,
           p99: own ? quantile(own.steps, 0.99) : null,
           ...(minute === now ? end.levels : (own ?? after).levels),
-          ...grown(own?.totals ?? after.totals, after.totals),
+          ...growth(own?.totals ?? after.totals, after.totals),
           ...(own?.store ?? UNKNOWN),
         });
         after = own ?? after;
@@ -157,7 +157,7 @@ export function createTimeSeries({ clock, levels, totals, readStoreGauges }: Ser
   };
 }
 
-function grown(from: Totals, to: Totals): Totals {
+function growth(from: Totals, to: Totals): Totals {
   return {
     cpu: Math.max(0, to.cpu - from.cpu),
     pushes_accepted: to.pushes_accepted - from.pushes_accepted,

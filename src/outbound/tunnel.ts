@@ -104,12 +104,12 @@ async function firstOf(
   throw new TunnelError("no address of the proxy");
 }
 
-interface Opening extends Omit<Tunnel, "host" | "addressesOfProxy"> {
+interface TunnelAttempt extends Omit<Tunnel, "host" | "addressesOfProxy"> {
   /** IP address of the proxy. */
   readonly at: string;
 }
 
-function openTunnel({ proxy, at, address, port, ca, signal }: Opening): Promise<Duplex> {
+function openTunnel({ proxy, at, address, port, ca, signal }: TunnelAttempt): Promise<Duplex> {
   const authority = `${isIP(address) === 6 ? `[${address}]` : address}:${port}`;
   return new Promise((resolve, reject) => {
     const refuse = (cause: unknown) => reject(new TunnelError("no tunnel", { cause }));

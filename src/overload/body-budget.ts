@@ -13,13 +13,13 @@ export interface Upload {
   readonly addressOf: () => string;
   readonly giveUp: (error: ServiceError) => void;
   /** All uploads of its address; null until it is counted. */
-  peers: Peers | null;
+  peers: AddressUploads | null;
   /** When it is given up, by {@link Clock.elapsed}. */
   until: number;
 }
 
 /** The uploads of one address, the oldest first. */
-interface Peers {
+interface AddressUploads {
   readonly address: string;
   readonly uploads: Set<Upload>;
   bytes: number;
@@ -39,7 +39,7 @@ interface BodyBudgetOptions {
  * never counted.
  */
 export function createBodyBudget({ clock, limits = LIMITS }: BodyBudgetOptions) {
-  const addresses = new Map<string, Peers>();
+  const addresses = new Map<string, AddressUploads>();
   /** All counted uploads, oldest first. */
   const uploads = new Set<Upload>();
   /** Uploads that began in this turn of the event loop. */
@@ -63,7 +63,7 @@ export function createBodyBudget({ clock, limits = LIMITS }: BodyBudgetOptions) 
     upload.giveUp(error);
   };
 
-  const giveUpOldest = ({ uploads: [oldest] }: Peers): void => {
+  const giveUpOldest = ({ uploads: [oldest] }: AddressUploads): void => {
     giveUp(
       oldest!,
       new ServiceError("rate_limited", {
@@ -73,7 +73,7 @@ export function createBodyBudget({ clock, limits = LIMITS }: BodyBudgetOptions) 
     );
   };
 
-  const heaviest = (weightOf: (peers: Peers) => number): Peers =>
+  const heaviest = (weightOf: (peers: AddressUploads) => number): AddressUploads =>
     addresses.values().reduce((most, peers) => (weightOf(peers) > weightOf(most) ? peers : most));
 
   const makeRoom = (): void => {

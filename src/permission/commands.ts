@@ -9,7 +9,7 @@ import type { PermissionRequest } from "./request.ts";
 import { oneVisibleLine } from "./visible.ts";
 
 /** What a tool call does, in full. */
-export interface Shown {
+export interface ShownInput {
   readonly form: QuestionAction["form"];
   readonly text: string;
   /** The agent's own words about it. */
@@ -31,7 +31,7 @@ export function showInput({
   tool,
   input,
   input_json,
-}: Pick<PermissionRequest, "tool" | "input" | "input_json">): Shown {
+}: Pick<PermissionRequest, "tool" | "input" | "input_json">): ShownInput {
   const patch = tool === "apply_patch" ? patchIn(input) : null;
   if (patch !== null) return { form: "diff", text: patch };
   const members = isObject(input) ? input : {};
@@ -78,7 +78,7 @@ const BESIDE: ReadonlySet<string> = new Set([
   "dangerouslyDisableSandbox",
 ]);
 
-function commandIn(tool: string, members: Members, input_json: string): Shown | null {
+function commandIn(tool: string, members: Members, input_json: string): ShownInput | null {
   const names = Object.keys(members);
   const [name = "", ...more] = names.filter((one) => one === "command" || one === "cmd");
   if (more.length > 0 || !names.every((one) => BESIDE.has(one))) return null;

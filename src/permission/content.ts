@@ -3,7 +3,7 @@
 import { LIMITS } from "../limits.ts";
 import type { QuestionAction } from "../model/question.ts";
 import { fits, isBlank, isStorable } from "../model/text.ts";
-import { type Shown, showInput } from "./commands.ts";
+import { type ShownInput, showInput } from "./commands.ts";
 import { isOwnTool, USUAL_SERVER } from "./own-tools.ts";
 import { lacksPlan } from "./plan-mode.ts";
 import type { PermissionRequest } from "./request.ts";
@@ -27,7 +27,7 @@ export interface PermissionContent {
 }
 
 /** Why the person is not asked. */
-export type Unasked = "own_tool" | "local_tool" | "no_plan" | "too_long";
+export type NotAskedReason = "own_tool" | "local_tool" | "no_plan" | "too_long";
 
 /** Tools that open a dialog of Claude Code whatever a hook answers, so an Allow would have no effect. */
 const LOCAL: ReadonlySet<string> = new Set([
@@ -46,7 +46,7 @@ export function contentOf(
   request: PermissionRequest,
   host: string | null,
   server: string = USUAL_SERVER,
-): PermissionContent | Unasked {
+): PermissionContent | NotAskedReason {
   const { client, tool, session, agent } = request;
   if (isOwnTool(tool, server)) return "own_tool";
   if (LOCAL.has(tool)) return "local_tool";
@@ -95,7 +95,9 @@ const BEGINNING = { tool: 100, place: 200, others: 200, text: 300 };
 /** Marks where a part was cut. No part can contain it, since `⟨` is escaped. */
 const CUT = "⟨…⟩";
 
-interface Prompted extends Pick<PermissionContent["action"], "tool">, Pick<Shown, "form" | "text"> {
+interface Prompted
+  extends Pick<PermissionContent["action"], "tool">,
+    Pick<ShownInput, "form" | "text"> {
   /** The folder as it is shown. */
   readonly place: string | null;
   readonly others: readonly string[];

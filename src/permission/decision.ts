@@ -1,7 +1,7 @@
 /** Formats a decision for the client that asked (§12.6.5); pure. */
 
 import { formatJson } from "../exact-json.ts";
-import { ANSWERS, type Unasked } from "./content.ts";
+import { ANSWERS, type NotAskedReason } from "./content.ts";
 import { needsInput } from "./plan-mode.ts";
 import type { PermissionRequest } from "./request.ts";
 import { sessionGrants } from "./session-grants.ts";
@@ -14,7 +14,7 @@ export interface RequestOutcome {
 }
 
 type Caller = Pick<PermissionRequest, "call">;
-type Reason = Unasked | "unreadable";
+type Reason = NotAskedReason | "unreadable";
 
 const REASONS: Readonly<Record<Reason, string>> = {
   own_tool: "Relay does not ask about this tool: permit it in the client's settings.",

@@ -48,7 +48,7 @@ export type PermissionCall =
       readonly call: PermissionRequest["call"];
     };
 
-type Given = Readonly<Record<string, unknown>>;
+type Arguments = Readonly<Record<string, unknown>>;
 
 const USED = ["PostToolUse", "PostToolUseFailure"];
 const STOPPED = ["Stop", "StopFailure", "SessionEnd"];
@@ -58,7 +58,7 @@ const NOTHING = { is: "nothing" } as const;
  * Reads the arguments of `approve_action`, or the JSON that a command hook gets on standard input. `client_name`: what
  * the MCP client calls itself. An empty text counts as absent.
  */
-export function readCall(given: Given, client_name: string | null): PermissionCall {
+export function readCall(given: Arguments, client_name: string | null): PermissionCall {
   const event = textOf(given.event) ?? textOf(given.hook_event_name);
   const session = lineOf(given.session_id);
   const agent = lineOf(given.agent_id);
@@ -98,7 +98,7 @@ export function readCall(given: Given, client_name: string | null): PermissionCa
 const CLIENTS: readonly string[] = ["claude_code", "codex", "other"] satisfies Client[];
 
 /** The client: as the call says, else by the MCP client's name, else by fields that only one client sends. */
-function clientOf(given: Given, name: string | null): Client {
+function clientOf(given: Arguments, name: string | null): Client {
   if (CLIENTS.includes(given.client as string)) return given.client as Client;
   if (/^claude[-_ ]?code/i.test(name ?? "")) return "claude_code";
   if (/^codex/i.test(name ?? "")) return "codex";
@@ -124,7 +124,7 @@ const UNREADABLE = Symbol("unreadable");
 
 /** The tool's input. A text must be JSON or a patch: any other may be cut, or a placeholder. */
 function inputOf(
-  given: Given,
+  given: Arguments,
   tool: string,
 ): Pick<PermissionRequest, "input" | "input_json"> | typeof UNREADABLE {
   const sent = [given.tool_input, given.input].find((one) => !isAbsent(one));

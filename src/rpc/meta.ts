@@ -62,7 +62,8 @@ export interface RelayMeta extends Record<string, unknown> {
 /** All metadata of a procedure: Relay's, and the route that trpc-to-openapi documents. */
 export type ProcedureMeta = OpenApiMeta<RelayMeta>;
 
-type Arguments = Readonly<Record<string, unknown>>;
+/** Unchecked arguments of a tool call, by name. */
+export type Arguments = Readonly<Record<string, unknown>>;
 
 /** A tool call that should follow another one. */
 export interface NextCall {

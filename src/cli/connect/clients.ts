@@ -158,7 +158,7 @@ const BY_VARIABLE = { Authorization: "Bearer ${RELAY_KEY}" };
 const SET_KEY =
   "Create a key on the server's web page, and set RELAY_KEY to it where the client starts";
 
-interface Wanted {
+interface ConnectOptions {
   /** Address of the MCP server. */
   readonly mcp: string;
   /** True if the client's permission prompts are sent to the person through Relay. */
@@ -167,7 +167,7 @@ interface Wanted {
   readonly has_sign_in: boolean;
 }
 
-type MakeSetUp = (machine: Machine, wanted: Wanted) => SetUp;
+type MakeSetUp = (machine: Machine, options: ConnectOptions) => SetUp;
 
 const claude: MakeSetUp = ({ env, home, host }, { mcp, approve, has_sign_in }) => {
   const { CLAUDE_CONFIG_DIR: folder } = env;

@@ -21,7 +21,7 @@ import { issuerOf, pathOf } from "./metadata.ts";
 import type { OAuthOptions } from "./routes.ts";
 
 /** The client that asks, and where the answer goes. Nothing is sent there before both are valid. */
-interface Asking {
+interface RequestingClient {
   readonly client: KnownClient;
   readonly redirect_uri: string;
   readonly state: string | null;
@@ -40,7 +40,7 @@ export function createAuthorize(options: OAuthOptions): Handler {
   const refuse = async (
     scope: RequestScope,
     fault: OAuthFault,
-    asking: Asking | null,
+    asking: RequestingClient | null,
   ): Promise<Response> => {
     const error = await scope.charges.settleError(new ServiceError("invalid_fields"));
     if (error.code === "rate_limited") {
@@ -66,7 +66,7 @@ export function createAuthorize(options: OAuthOptions): Handler {
     });
   };
 
-  const readAsking = (sent: URLSearchParams, issuer: string): Asking => {
+  const readAsking = (sent: URLSearchParams, issuer: string): RequestingClient => {
     const once = (name: string) => {
       const [value = "", ...more] = sent.getAll(name);
       if (more.length > 0) failOAuth("invalid_request", `${name} is there more than once.`);
@@ -118,7 +118,7 @@ export function createAuthorize(options: OAuthOptions): Handler {
     if (issuer === null) return errorPage(NOT_OFFERED);
     const start = request.url.indexOf("?");
     const sent = new URLSearchParams(start < 0 ? "" : request.url.slice(start));
-    let asking: Asking | null = null;
+    let asking: RequestingClient | null = null;
     try {
       asking = readAsking(sent, issuer);
       const { challenge } = checkRest(readParameters(sent), issuer);

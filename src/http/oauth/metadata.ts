@@ -7,13 +7,13 @@ import { json, problem } from "../respond.ts";
 import type { Handler } from "../rest.ts";
 import type { OAuthOptions } from "./routes.ts";
 
-type Addresses = OAuthOptions["addresses"];
+type BaseAddresses = OAuthOptions["addresses"];
 
 /** Path of a base address, without a slash at its end. */
 export const pathOf = (base: string): string => new URL(base).pathname.replace(/\/$/, "");
 
 /** The base address of a request; null if OAuth is not offered there. */
-export function issuerOf(request: Request, addresses: Addresses): string | null {
+export function issuerOf(request: Request, addresses: BaseAddresses): string | null {
   const base = addresses.ofRequest(request);
   return base !== null && addresses.offersOAuth(base) ? base : null;
 }
@@ -89,7 +89,7 @@ export function createMetadata({ addresses, client_documents, public_path }: OAu
 }
 
 /** Adds to a `401` where a client gets a token (RFC 9728 5.1, RFC 6750 3), if OAuth is offered at the address. */
-export function withChallenge(handle: Handler, addresses: Addresses): Handler {
+export function withChallenge(handle: Handler, addresses: BaseAddresses): Handler {
   const challengeOf = (request: Request): string | null => {
     const issuer = issuerOf(request, addresses);
     if (issuer === null) return null;

@@ -12,10 +12,10 @@ import {
   describeParameter,
   errorResponses,
   FIXED_SCHEMAS,
-  health,
+  healthRoute,
   IDEMPOTENCY_KEY,
-  itself,
   type Json,
+  openApiRoute,
   TAGS,
 } from "./parts.ts";
 import { nameBody, nameSharedValues, normalizeSchemas, openAnswers } from "./schemas.ts";
@@ -64,8 +64,8 @@ export function createDocument({ router, version, base_url }: DocumentOptions): 
     nameBody(document, operation, name);
   }
   document.paths["/v1/events"] = { get: eventStream() };
-  document.paths["/health"] = { get: health(version) };
-  document.paths["/v1/openapi.json"] = { get: itself() };
+  document.paths["/health"] = { get: healthRoute(version) };
+  document.paths["/v1/openapi.json"] = { get: openApiRoute() };
   document.components.schemas = sortedByName({
     ...document.components.schemas,
     ...structuredClone({ ...FIXED_SCHEMAS, ...EVENT_SCHEMAS }),

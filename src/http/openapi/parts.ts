@@ -56,7 +56,7 @@ export const AGENT_HOST: Json = {
 };
 
 /** `GET /v1/openapi.json`. */
-export function itself(): Json {
+export function openApiRoute(): Json {
   return {
     operationId: "getOpenApi",
     tags: ["Service"],
@@ -76,7 +76,7 @@ export function itself(): Json {
 }
 
 /** `GET /health` (§5.12.1). */
-export function health(version: string): Json {
+export function healthRoute(version: string): Json {
   const response = (description: string, state: string): Json => ({
     description,
     content: {

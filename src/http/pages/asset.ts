@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { brotliCompress, constants } from "node:zlib";
-import { compressGzip, TAKES_GZIP } from "../gzip.ts";
+import { ACCEPTS_GZIP, compressGzip } from "../gzip.ts";
 import type { Handler } from "../rest.ts";
 import { API_SECURITY } from "../security.ts";
 
@@ -38,7 +38,7 @@ const ENCODINGS: readonly (readonly [string, RegExp, Compress])[] = [
     (bytes) =>
       promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
   ],
-  ["gzip", TAKES_GZIP, compressGzip],
+  ["gzip", ACCEPTS_GZIP, compressGzip],
 ];
 
 /** Answers with the file in the best encoding that the request accepts. */

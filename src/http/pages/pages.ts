@@ -33,7 +33,7 @@ const fixedHeaders = (type: string) => ({
 });
 
 /** Makes a value once for all callers, when it is first needed. A failure is not kept. */
-function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
+function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined;
   return () => {
     if (!made) {
@@ -47,8 +47,8 @@ function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
 }
 
 /** Shared by all servers of the process. Made at the first request, as it takes a second. */
-const sources = once(readSources);
-const adminSource = once(readAdmin);
+const sources = lazily(readSources);
+const adminSource = lazily(readAdmin);
 
 /** The routes of the pages. If a page cannot be made, only the request fails. */
 export function createPages({
@@ -57,8 +57,8 @@ export function createPages({
   hadFirstAccount,
   admin,
 }: PagesOptions): Record<string, { GET: Handler }> {
-  const get = once(async () => build(await sources(), public_url, account_creation));
-  const getClosed = once(async () => build(await sources(), public_url, "off"));
+  const get = lazily(async () => build(await sources(), public_url, account_creation));
+  const getClosed = lazily(async () => build(await sources(), public_url, "off"));
   let is_closed = false;
   /** The page that offers an account only while one can be created. */
   const getCurrent = async () => {
@@ -67,7 +67,7 @@ export function createPages({
     is_closed ||= await hadFirstAccount().catch(() => false);
     return is_closed ? getClosed() : get();
   };
-  const getAdmin = once(async () => {
+  const getAdmin = lazily(async () => {
     const [bundle, { icon }] = await Promise.all([adminSource(), get()]);
     return buildAdmin(bundle, icon);
   });

@@ -4,7 +4,7 @@ import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Log } from "../log.ts";
 
-interface AddressOptions {
+interface ClientAddressOptions {
   /** How many entries of `X-Forwarded-For`, from the right, our own proxies wrote. */
   readonly trusted_hops: number;
   /** The address of the request's socket; null once the client is gone. */
@@ -12,12 +12,12 @@ interface AddressOptions {
   readonly log: Log;
 }
 
-export type Addresses = ReturnType<typeof createAddresses>;
+export type ClientAddresses = ReturnType<typeof createClientAddresses>;
 
 /** Clients that are gone share one address, so that leaving early does not evade a limit. */
 const GONE = "gone";
 
-export function createAddresses({ trusted_hops, socketOf, log }: AddressOptions) {
+export function createClientAddresses({ trusted_hops, socketOf, log }: ClientAddressOptions) {
   let watching = true;
   /** The entry that our outermost proxy wrote, without the port that some proxies add. */
   const hopOf = ({ headers }: Request): string => {

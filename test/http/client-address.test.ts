@@ -1,7 +1,7 @@
 /** The address of a client, from its socket or from trusted proxies. */
 
 import { expect, test } from "bun:test";
-import { createAddresses } from "../../src/http/address.ts";
+import { createClientAddresses } from "../../src/http/client-address.ts";
 import { createLog } from "../../src/log.ts";
 
 const requestOf = (forwarded?: string) =>
@@ -12,7 +12,7 @@ const requestOf = (forwarded?: string) =>
 function createReader(trusted_hops: number, socket: string | null = "192.0.2.1") {
   const lines: string[] = [];
   const log = createLog("info", (line) => lines.push(line));
-  const addresses = createAddresses({ trusted_hops, socketOf: () => socket, log });
+  const addresses = createClientAddresses({ trusted_hops, socketOf: () => socket, log });
   return { ...addresses, lines };
 }
 
