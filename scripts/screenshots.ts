@@ -80,7 +80,7 @@ try {
     });
     const page = await context.newPage();
     await page.goto(`${url}/${at}`);
-    await page.locator("[data-link=live]").waitFor({ state: "attached" });
+    await page.locator("[data-connection=live]").waitFor({ state: "attached" });
     await page.getByLabel(/^Loading/).waitFor({ state: "detached" });
     // The counts load one after the other.
     if (view === "agents") await page.getByText("3 unread").waitFor();

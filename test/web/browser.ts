@@ -236,7 +236,7 @@ export async function goOffline(page: Page): Promise<void> {
 }
 
 export async function untilLive(page: Page): Promise<void> {
-  await page.locator("[data-link=live]").waitFor({ state: "attached" });
+  await page.locator("[data-connection=live]").waitFor({ state: "attached" });
 }
 
 /** What the page has saved in IndexedDB. */

@@ -151,7 +151,7 @@ webTest("the page learns a replaced token even if the response was lost", async 
   await until(async () => (await kept()) !== person.token);
   expect((await person.send("GET /v1/account")).status).toBe(401);
   for (const one of [page, tab]) {
-    await one.locator("[data-link=live]").waitFor({ state: "attached" });
+    await one.locator("[data-connection=live]").waitFor({ state: "attached" });
     await one.getByText((await kept())!.slice(0, 4)).waitFor();
   }
   const { body } = await client(app.url, (await kept())!)("GET /v1/account");

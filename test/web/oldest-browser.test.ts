@@ -78,7 +78,7 @@ webTest(
       await old.locator("h1, [role=dialog] h2").last().waitFor();
       await untilSettled(old);
       await expectNoFault(old);
-      expect([view, await old.locator("[data-link=live]").count()]).toEqual([view, 1]);
+      expect([view, await old.locator("[data-connection=live]").count()]).toEqual([view, 1]);
     }
   },
   120_000,

@@ -120,7 +120,7 @@ webTest(
       proxy.use((request) => (request.url.includes(path) ? answer.clone() : undefined));
       await page.reload();
       await status.getByText(message).waitFor();
-      expect(await page.locator("[data-link=live]").count()).toBe(0);
+      expect(await page.locator("[data-connection=live]").count()).toBe(0);
       proxy.use();
       await untilLive(page);
     }

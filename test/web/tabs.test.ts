@@ -111,7 +111,7 @@ webTest("a tab that becomes visible does not announce questions again", async ()
   await untilLive(second);
   await setVisible(second, false);
   await second.clock.fastForward(GRACE * 1_000 + 100);
-  await second.locator("[data-link=resting]").waitFor({ state: "attached" });
+  await second.locator("[data-connection=resting]").waitFor({ state: "attached" });
   await ask(agent.send, { prompt: "Who is there?" });
   const said = (tab: Page) => tab.getByRole("status").getByText("has a question");
   await said(first).waitFor();

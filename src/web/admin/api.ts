@@ -4,8 +4,8 @@ import { createTRPCClient, httpBatchLink } from "@trpc/client";
 import type { inferRouterOutputs } from "@trpc/server";
 import type { AdminRouter } from "../../../routers/admin.ts";
 import { after, noteServerTime } from "../clock.ts";
-import { here } from "../state/here.ts";
 import { reach, tunnelled } from "../state/outside.ts";
+import { serverUrl } from "../state/server-url.ts";
 
 export type Outputs = inferRouterOutputs<AdminRouter>;
 export type Minute = Outputs["series"]["minutes"][number];
@@ -23,7 +23,7 @@ export function createAdminApi(token: string) {
   return createTRPCClient<AdminRouter>({
     links: [
       httpBatchLink({
-        url: here("admin/trpc"),
+        url: serverUrl("admin/trpc"),
         headers: { authorization: `Bearer ${token}` },
         async fetch(url, options) {
           const late = new AbortController();

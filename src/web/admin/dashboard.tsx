@@ -14,7 +14,7 @@ import type { AdminApi, Minute } from "./api.ts";
 import { count } from "./numbers.ts";
 import { Panel } from "./panel.tsx";
 import { Jobs, Outbox, Process, Pushes, Rows, StoreState } from "./panels.tsx";
-import { inTurn, type Polled, useFigures } from "./poll.ts";
+import { type PolledFigures, processesInTurn, useFigures } from "./poll.ts";
 import { Title } from "./title.tsx";
 import { Traffic } from "./traffic.tsx";
 
@@ -103,8 +103,8 @@ export function Dashboard({ api, onLeave }: DashboardProps) {
  * Warns if several processes respond in turn at one address: the charts would alternate between
  * them.
  */
-function InTurn({ answers }: Pick<Polled, "answers">) {
-  const processes = inTurn(answers).map(
+function InTurn({ answers }: Pick<PolledFigures, "answers">) {
+  const processes = processesInTurn(answers).map(
     ({ pid, started_at }) => `${pid} since ${fullTime(started_at)}`,
   );
   if (processes.length === 0) return null;
@@ -119,7 +119,7 @@ function Column({ children }: { children: ReactNode }) {
   return <div className="min-w-0 space-y-5">{children}</div>;
 }
 
-function Live({ polled: { at, fault } }: { polled: Polled }) {
+function Live({ polled: { at, fault } }: { polled: PolledFigures }) {
   const live = at !== null && fault === null;
   return (
     <p role="status" data-live={live} className="flex items-center gap-2 text-faint text-sm">
@@ -143,7 +143,7 @@ function Live({ polled: { at, fault } }: { polled: Polled }) {
   );
 }
 
-function Tiles({ polled: { figures } }: { polled: Polled }) {
+function Tiles({ polled: { figures } }: { polled: PolledFigures }) {
   const { overview, process, series, store } = figures;
   const counts = overview?.counts;
   const minute = lastWhole(series?.minutes);

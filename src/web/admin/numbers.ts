@@ -18,7 +18,7 @@ export function bytes(value: number): string {
 }
 
 /** `0.25 ms`, `1.5 s`, `2 min`, `3 h`, `4 d`. */
-export function span(seconds: number): string {
+export function formatSeconds(seconds: number): string {
   if (seconds < 0.9995) return `${rough.format(seconds * 1_000)} ms`;
   if (seconds < 120) return `${rough.format(seconds)} s`;
   if (seconds < 7_200) return `${whole.format(seconds / 60)} min`;
@@ -31,7 +31,7 @@ export const percent = (part: number): string =>
   `${(part < 1 ? rough : whole).format(part * 100)}%`;
 
 /** `1 key`, `2 keys`. */
-export const many = (value: number, one: string, more = `${one}s`): string =>
+export const plural = (value: number, one: string, more = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : more}`;
 
 /**

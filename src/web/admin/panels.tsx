@@ -4,7 +4,7 @@ import { Ago } from "../ui/ago.tsx";
 import { Badge, Facts, type Tone } from "../ui/parts.tsx";
 import type { Outputs } from "./api.ts";
 import { Shares, Spread } from "./bars.tsx";
-import { bytes, count, many, percent, span } from "./numbers.ts";
+import { bytes, count, formatSeconds, percent, plural } from "./numbers.ts";
 
 export function Rows({ counts }: { counts: NonNullable<Outputs["overview"]["counts"]> }) {
   const { tasks, questions } = counts;
@@ -29,7 +29,7 @@ export function Rows({ counts }: { counts: NonNullable<Outputs["overview"]["coun
         ]}
       />
       <p className="text-faint text-sm">
-        Counted <Ago at={counts.counted_at} /> in {span(counts.took)}
+        Counted <Ago at={counts.counted_at} /> in {formatSeconds(counts.took)}
       </p>
     </div>
   );
@@ -42,8 +42,8 @@ export function Process({ figures }: { figures: Outputs["process"] }) {
     <Facts
       facts={[
         ["Version", `${figures.version}, Bun ${figures.bun}`],
-        ["Process", `${figures.pid}, up ${span(figures.uptime)}`],
-        ["CPU time", `${span(figures.cpu)} (${percent(figures.cpu / figures.uptime)})`],
+        ["Process", `${figures.pid}, up ${formatSeconds(figures.uptime)}`],
+        ["CPU time", `${formatSeconds(figures.cpu)} (${percent(figures.cpu / figures.uptime)})`],
         ["Memory", `${bytes(figures.resident_bytes)}, heap ${bytes(figures.heap_bytes)}`],
         [
           "Open files and sockets",
@@ -51,15 +51,15 @@ export function Process({ figures }: { figures: Outputs["process"] }) {
             ? "Unknown"
             : `${count(figures.open_fds)}${figures.max_fds === null ? "" : ` of ${count(figures.max_fds)}`}`,
         ],
-        ["Event loop lag", `p99 ${span(lag.p99)}, max ${span(lag.max)}`],
+        ["Event loop lag", `p99 ${formatSeconds(lag.p99)}, max ${formatSeconds(lag.max)}`],
         ["Requests in flight", count(figures.requests_in_flight)],
         [
           "Streams",
-          `${count(figures.streams.open)} for ${many(figures.streams.accounts, "account")}`,
+          `${count(figures.streams.open)} for ${plural(figures.streams.accounts, "account")}`,
         ],
         [
           "Waits",
-          `${count(figures.waits.open)} for ${many(figures.waits.owners, "key or account", "keys and accounts")}`,
+          `${count(figures.waits.open)} for ${plural(figures.waits.owners, "key or account", "keys and accounts")}`,
         ],
         [
           "Rate limited",
@@ -85,14 +85,14 @@ export function StoreState({ figures }: { figures: Outputs["store"] }) {
             </Badge>,
           ],
           ["Kind", figures.kind === "embedded" ? "Local file" : "libSQL server"],
-          ["Read latency", figures.latency === null ? "–" : span(figures.latency)],
+          ["Read latency", figures.latency === null ? "–" : formatSeconds(figures.latency)],
           ["Size", figures.bytes === null ? "–" : bytes(figures.bytes)],
           ...(figures.wal_bytes === null ? [] : [["WAL size", bytes(figures.wal_bytes)] as const]),
           ["Failed writes", count(figures.failed_batches)],
           ["Queued writes", count(figures.queued_batches)],
         ]}
       />
-      <Spread title="Commit duration" of={figures.commit_seconds} format={span} />
+      <Spread title="Commit duration" of={figures.commit_seconds} format={formatSeconds} />
       <Spread title="Writes per commit" of={figures.commit_batches} format={count} />
     </div>
   );
@@ -243,10 +243,10 @@ export function Jobs({ figures: { jobs } }: { figures: Outputs["jobs"] }) {
             {job.last_at !== null && job.last_took !== null && (
               <>
                 <Ago at={job.last_at} />
-                {`, took ${span(job.last_took)} · `}
+                {`, took ${formatSeconds(job.last_took)} · `}
               </>
             )}
-            {`every ${span(job.every)} · ${count(job.done)} done`}
+            {`every ${formatSeconds(job.every)} · ${count(job.done)} done`}
             {job.failed > 0 && `, ${count(job.failed)} failed`}
           </p>
         </li>

@@ -15,7 +15,7 @@ type Name = (typeof NAMES)[number];
 /** Latest result of each procedure; a failure leaves the previous result in place. */
 type Figures = { readonly [N in Name]?: Outputs[N] };
 
-export interface Polled {
+export interface PolledFigures {
   readonly figures: Figures;
   readonly faults: Readonly<Partial<Record<Name, Fault>>>;
   /** Why the last poll failed completely; null if any procedure succeeded. */
@@ -23,22 +23,22 @@ export interface Polled {
   /** When the last result arrived. */
   readonly at: number | null;
   /** The processes that answered the latest polls, newest last. */
-  readonly answers: readonly Answerer[];
+  readonly answers: readonly RespondingProcess[];
 }
 
 /** Identifies a process. In containers each may have pid 1, so the start time is needed too. */
-type Answerer = Pick<Outputs["process"], "pid" | "started_at">;
+type RespondingProcess = Pick<Outputs["process"], "pid" | "started_at">;
 
 /** Polls whose process is remembered: a minute of them. */
 const REMEMBERED = 12;
 
-const NOTHING: Polled = { figures: {}, faults: {}, fault: null, at: null, answers: [] };
+const NOTHING: PolledFigures = { figures: {}, faults: {}, fault: null, at: null, answers: [] };
 
 /**
  * Polls all figures while mounted. A token that is refused is tried again at growing intervals: the request
  * may have lost it on the way.
  */
-export function useFigures(api: AdminApi): Polled {
+export function useFigures(api: AdminApi): PolledFigures {
   const [polled, setPolled] = useState(NOTHING);
   useEffect(() => {
     let ended = false;
@@ -69,7 +69,7 @@ export function useFigures(api: AdminApi): Polled {
         fault: poll_fault,
         at: poll_fault ? before.at : now(),
         answers: received.process
-          ? [...before.answers, received.process as Answerer].slice(-REMEMBERED)
+          ? [...before.answers, received.process as RespondingProcess].slice(-REMEMBERED)
           : before.answers,
       }));
     };
@@ -93,10 +93,12 @@ export function useFigures(api: AdminApi): Polled {
  * The processes that respond in turn, oldest first: those that responded both before and after
  * another one, and that other one. A restart does not count, since the previous process is gone.
  */
-export function inTurn(answers: readonly Answerer[]): readonly Answerer[] {
-  const nameOf = ({ pid, started_at }: Answerer) => `${pid} ${started_at}`;
+export function processesInTurn(
+  answers: readonly RespondingProcess[],
+): readonly RespondingProcess[] {
+  const nameOf = ({ pid, started_at }: RespondingProcess) => `${pid} ${started_at}`;
   const names = answers.map(nameOf);
-  const found = new Map<string, Answerer>();
+  const found = new Map<string, RespondingProcess>();
   for (const [first, name] of names.entries()) {
     const turn = answers.slice(first, names.lastIndexOf(name) + 1);
     if (turn.every((one) => nameOf(one) === name)) continue;

@@ -2,7 +2,7 @@
 
 import type { Minute } from "./api.ts";
 import { Chart } from "./chart.tsx";
-import { bytes, count, evenScale, percent, span, tenfoldScale } from "./numbers.ts";
+import { bytes, count, evenScale, formatSeconds, percent, tenfoldScale } from "./numbers.ts";
 
 interface TrafficProps {
   readonly minutes: readonly Minute[];
@@ -30,7 +30,7 @@ export function Traffic({ minutes, pushes }: TrafficProps) {
       />
       <Chart
         title="Response time"
-        format={span}
+        format={formatSeconds}
         times={over.times}
         scale={(most) => tenfoldScale(most, 0.0001)}
         lines={[
@@ -59,7 +59,7 @@ export function Traffic({ minutes, pushes }: TrafficProps) {
       />
       <Chart
         title="Store latency"
-        format={span}
+        format={formatSeconds}
         times={now.times}
         scale={(most) => tenfoldScale(most, 0.0001)}
         lines={[{ name: "read", color: "accent", values: now.of("store_read") }]}

@@ -13,7 +13,7 @@ import { Skeleton } from "../ui/parts.tsx";
 import { clearToasts, Toasts, toast } from "../ui/toast.tsx";
 import { NewSignIns } from "./account/new-sign-ins.tsx";
 import { Created, Welcome } from "./account/welcome.tsx";
-import { LinkBanner, LinkDot } from "./link.tsx";
+import { ConnectionBanner, ConnectionDot } from "./connection.tsx";
 import { Logo } from "./logo.tsx";
 import { Announcer } from "./questions/announcer.tsx";
 import { watchQuestions } from "./questions/notifications.ts";
@@ -137,7 +137,7 @@ function SignedIn() {
         </div>
         <Navigation section={route.section} />
         <div className="mt-auto hidden space-y-2 px-3 md:block">
-          <LinkDot />
+          <ConnectionDot />
           <button
             type="button"
             aria-haspopup="dialog"
@@ -149,7 +149,7 @@ function SignedIn() {
         </div>
       </aside>
       <div className="min-w-0 pb-[calc(5.5rem+env(safe-area-inset-bottom))] short:pb-6 md:pb-16">
-        <LinkBanner />
+        <ConnectionBanner />
         <NewSignIns />
         <main tabIndex={-1} className="mx-auto max-w-3xl px-4 pt-5 sm:px-6 md:px-10 md:pt-9">
           <Boundary key={view_key}>
@@ -190,7 +190,9 @@ function useGlobalKeys(actions: Readonly<Record<string, () => void>>): void {
 /** Sets the document title: the view, and the number of pending questions. */
 function useTitle({ section }: Route): void {
   // A resting page has no current number; the page with the stream shows it.
-  const waiting = useStore((store) => (store.link() === "resting" ? 0 : store.pending().length));
+  const waiting = useStore((store) =>
+    store.connection() === "resting" ? 0 : store.pending().length,
+  );
   const { name } = SECTIONS.find((one) => one.section === section) ?? SECTIONS[0];
   useEffect(() => {
     document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${name} · Relay`;

@@ -1,7 +1,7 @@
 /** Form state that survives reloads and navigation (see state/drafts.ts). */
 
 import { useEffect, useRef, useState } from "react";
-import { once } from "../state/api.ts";
+import { withIdempotencyKey } from "../state/api.ts";
 import {
   draftOf,
   forgetDraft,
@@ -36,9 +36,9 @@ export function useDraft<T>(name: string, initial: T) {
      * Sends the value under one idempotency key until the server confirms it, then forgets the
      * draft, unless it was changed in the meantime; `changed` says so.
      */
-    async send<R>(work: (options: ReturnType<typeof once>) => Promise<R>) {
+    async send<R>(work: (options: ReturnType<typeof withIdempotencyKey>) => Promise<R>) {
       const key = sendDraft(name, value);
-      const result = await work(once(key));
+      const result = await work(withIdempotencyKey(key));
       const changed = !isAsSent(name, key);
       if (!changed) forgetDraft(name);
       return { result, changed };

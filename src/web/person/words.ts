@@ -1,7 +1,7 @@
 /** Display names of statuses, priorities and clients. */
 
 import type { Key, Priority, Status } from "../state/api.ts";
-import { PRIORITIES, STATUSES } from "../state/order.ts";
+import { PRIORITIES, STATUSES } from "../state/task-order.ts";
 
 export const STATUS_NAMES: Readonly<Record<Status, string>> = {
   in_progress: "In progress",

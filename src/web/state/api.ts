@@ -6,8 +6,8 @@ import { observable } from "@trpc/server/observable";
 import type { AppRouter } from "../../../routers/index.ts";
 import { RelayError } from "../../client/error.ts";
 import { abortWith } from "../../client/signals.ts";
-import { here } from "./here.ts";
 import { outsideMessage, reach, tunnelled } from "./outside.ts";
+import { serverUrl } from "./server-url.ts";
 
 type Outputs = inferRouterOutputs<AppRouter>;
 export type Account = Outputs["accounts"]["get"];
@@ -35,7 +35,7 @@ const TIMEOUT = 15_000;
 const KEY = "idempotency-key";
 
 /** Options of a mutation that the server carries out once per key (§8). */
-export const once = (key: string) => ({ context: { [KEY]: key } });
+export const withIdempotencyKey = (key: string) => ({ context: { [KEY]: key } });
 
 /** Fault codes of mutations without a response: the server may have carried them out. */
 const unanswered = new WeakMap<object, "unanswered" | "repeatable">();
@@ -96,7 +96,7 @@ export function createApi(
           note(response.headers);
           return tunnelled(response);
         },
-        url: here("trpc"),
+        url: serverUrl("trpc"),
         headers({ op }) {
           const key = op.context[KEY] as string | undefined;
           return { ...credential, ...(key !== undefined && { [KEY]: key }) };

@@ -46,7 +46,7 @@ export function createArchive(store: Store) {
     change.objectStore("about").put({
       id: "about",
       account,
-      known_at: store.link() === "live" ? now() : store.knownAt(),
+      known_at: store.connection() === "live" ? now() : store.knownAt(),
       ahead: serverAhead(),
     });
   };
@@ -67,7 +67,7 @@ export function createArchive(store: Store) {
       );
       const [kept] = about as { account: Account; known_at: number; ahead?: number }[];
       // The server's lists may have arrived first.
-      if (!kept || closed || store.link() === "live") return false;
+      if (!kept || closed || store.connection() === "live") return false;
       recallServerTime(kept.ahead ?? 0);
       store.restore({
         ...kept,

@@ -4,7 +4,7 @@
  */
 
 import { createListeners, createObservable } from "../observable.ts";
-import { faultOf, LATER, once, type Question, UNKNOWN_SIGN_IN } from "./api.ts";
+import { faultOf, LATER, type Question, UNKNOWN_SIGN_IN, withIdempotencyKey } from "./api.ts";
 import type { Calls } from "./pace.ts";
 import { createSender } from "./sender.ts";
 import { local, scoped, unscoped } from "./storage.ts";
@@ -110,7 +110,7 @@ export function createKeptAnswers({ calls, store, ended, accountId }: KeptAnswer
 
   const send = async () => {
     for (const one of kept.get()) {
-      if (store.link() !== "live" || ended.aborted) break;
+      if (store.connection() !== "live" || ended.aborted) break;
       // Another tab may have sent it, and the person may have taken it back.
       if (one.refused !== null || !kept.get().some(({ key }) => key === one.key)) continue;
       const code = await sendOne(one);
@@ -127,7 +127,7 @@ export function createKeptAnswers({ calls, store, ended, accountId }: KeptAnswer
     try {
       const given = { question_id, answer, ...(note !== undefined && { note }) };
       const answered = await calls.pace.call(ended, () =>
-        calls.api.questions.answer.mutate(given, once(key)),
+        calls.api.questions.answer.mutate(given, withIdempotencyKey(key)),
       );
       confirm(key);
       store.put("questions", answered);
@@ -194,7 +194,7 @@ export function createKeptAnswers({ calls, store, ended, accountId }: KeptAnswer
         ...answers.filter(({ question_id }) => question_id !== id),
         one,
       ]);
-      if (added && store.link() === "live") arm(AGAIN);
+      if (added && store.connection() === "live") arm(AGAIN);
       return added;
     },
 

@@ -4,7 +4,7 @@
  */
 
 import { errorOf, RelayError } from "../../client/error.ts";
-import { here } from "./here.ts";
+import { serverUrl } from "./server-url.ts";
 
 /** Milliseconds to find out what became of a failed request. */
 const PROBE_WITHIN = 4_000;
@@ -29,7 +29,7 @@ async function isRedirected(): Promise<boolean> {
   const signal = AbortSignal.timeout(PROBE_WITHIN);
   // A small file that every proxy in front of the page guards too, and that no service worker answers.
   const options = { redirect: "manual", cache: "no-store", signal } as const;
-  const found = await fetch(here("manifest.webmanifest"), options).catch(() => null);
+  const found = await fetch(serverUrl("manifest.webmanifest"), options).catch(() => null);
   return found?.type === "opaqueredirect";
 }
 

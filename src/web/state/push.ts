@@ -71,7 +71,7 @@ export interface KeepOptions {
 export function keepPush({ api, store, ended, replaced }: KeepOptions): void {
   let checked = Number.NEGATIVE_INFINITY;
   const check = () => {
-    if (store.link() !== "live" || elapsed() - checked < EVERY) return;
+    if (store.connection() !== "live" || elapsed() - checked < EVERY) return;
     checked = elapsed();
     // One tab at a time: another one may already have repaired it.
     void navigator.locks

@@ -39,7 +39,7 @@ export function createReceipts({ calls, store, ended }: ReceiptsOptions) {
   const known = new Set<string>();
   let waiting: Receipt[] = [];
   const send = async () => {
-    while (waiting.length > 0 && store.link() === "live" && !ended.aborted) {
+    while (waiting.length > 0 && store.connection() === "live" && !ended.aborted) {
       const [next] = waiting;
       try {
         await calls.pace.call(ended, () => calls.api.deliveries.receive.mutate(next!));
@@ -66,7 +66,7 @@ export function createReceipts({ calls, store, ended }: ReceiptsOptions) {
 
     /** The deliveries of a question; null if they cannot be read now. */
     read: async (question_id: string, signal: AbortSignal): Promise<readonly Delivery[] | null> => {
-      if (store.link() !== "live") return null;
+      if (store.connection() !== "live") return null;
       try {
         const query = () => calls.api.deliveries.list.query({ question_id }, { signal });
         return (await calls.pace.call(signal, query)).deliveries;

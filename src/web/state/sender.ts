@@ -23,7 +23,7 @@ export function createSender({ store, ended, isWaiting, send, onLive }: SenderOp
     sending = true;
     const seconds = await send();
     sending = false;
-    if (store.link() === "live") arm(seconds);
+    if (store.connection() === "live") arm(seconds);
   };
   /** Sends after `seconds`, unless that is under way or was asked for before. */
   const arm = (seconds: number) => {
@@ -32,9 +32,9 @@ export function createSender({ store, ended, isWaiting, send, onLive }: SenderOp
     }
   };
 
-  let was_live = store.link() === "live";
+  let was_live = store.connection() === "live";
   const stop = store.subscribe(() => {
-    const is_live = store.link() === "live";
+    const is_live = store.connection() === "live";
     if (is_live && !was_live) {
       cancel?.();
       cancel = undefined;

@@ -170,7 +170,7 @@ async function close(): Promise<void> {
   closing.abort();
   closing = new AbortController();
   old?.sync.stop();
-  old?.store.setLink("connecting");
+  old?.store.setConnection("connecting");
   await old?.archive.close();
 }
 

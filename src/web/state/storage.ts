@@ -3,10 +3,10 @@
  * under other paths, use the same storage.
  */
 
-import { here } from "./here.ts";
+import { serverUrl } from "./server-url.ts";
 
 /** Path of this Relay: `/`, or such as `/relay/`. */
-export const PATH = new URL(here(".")).pathname;
+export const PATH = new URL(serverUrl(".")).pathname;
 
 /** Prefix of the names that every path used before version 0.2.0. */
 const AT_ROOT = "relay.";

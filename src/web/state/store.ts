@@ -6,13 +6,13 @@
 import { after, now } from "../clock.ts";
 import { createListeners } from "../observable.ts";
 import type { Account, Fault, Key, Question, Status, Task } from "./api.ts";
-import { createTaskOrder } from "./order.ts";
+import { createTaskOrder } from "./task-order.ts";
 
 /**
  * Whether the data is current. `live`: up to date. `connecting`: unknown. `offline`: stale.
  * `resting`: the page is hidden, and another open page of this browser has the stream.
  */
-export type Link = "connecting" | "live" | "offline" | "resting";
+export type Connection = "connecting" | "live" | "offline" | "resting";
 
 export interface Resources {
   readonly keys: Key;
@@ -44,8 +44,8 @@ export function createStore() {
   /** How often the grants of each key have changed. */
   const grants = new Map<string, number>();
   let account: Account | null = null;
-  let link: Link = "connecting";
-  /** Why the link is `offline`, if the server or another program refused it; null if nothing answered. */
+  let connection: Connection = "connecting";
+  /** Why the connection is `offline`, if the server or another program refused it; null if nothing answered. */
   let trouble: Fault | null = null;
   /** When the data was last complete and current; null before the first load. */
   let known_at: number | null = null;
@@ -112,7 +112,7 @@ export function createStore() {
     order,
     versions,
     account: () => account,
-    link: () => link,
+    connection: () => connection,
     trouble: () => trouble,
     knownAt: () => known_at,
     /** Number of loads: events may have been missed between two of them. */
@@ -157,10 +157,10 @@ export function createStore() {
     },
 
     /** `why`: who refused the connection; null if nothing answered. */
-    setLink(value: Link, why: Fault | null = null): void {
-      if (link === "live") known_at = now();
-      if (link === value && trouble?.message === why?.message) return;
-      link = value;
+    setConnection(value: Connection, why: Fault | null = null): void {
+      if (connection === "live") known_at = now();
+      if (connection === value && trouble?.message === why?.message) return;
+      connection = value;
       trouble = why;
       changed();
     },

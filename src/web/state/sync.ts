@@ -7,9 +7,9 @@ import type { StreamEvent } from "../../model/event.ts";
 import { after, noteServerTime } from "../clock.ts";
 import { type Api, type Fault, faultOf, LATER, type Question, type Task } from "./api.ts";
 import type { Archive } from "./archive.ts";
-import { here } from "./here.ts";
 import { reach } from "./outside.ts";
 import type { Pace } from "./pace.ts";
+import { serverUrl } from "./server-url.ts";
 import type { SignIns } from "./sign-ins.ts";
 import type { Store } from "./store.ts";
 import { createStreamLeader } from "./stream-leader.ts";
@@ -85,7 +85,7 @@ export function startSync(options: SyncOptions) {
     if (signal.aborted) return;
     store.endLoad();
     failures = 0;
-    store.setLink("live");
+    store.setConnection("live");
     void archive.keep();
   };
 
@@ -189,18 +189,18 @@ export function startSync(options: SyncOptions) {
     else attempt?.abort();
   });
 
-  const source = connectionOf({ url: here("."), credential: token, fetch: reach });
+  const source = connectionOf({ url: serverUrl("."), credential: token, fetch: reach });
   const onResponse = ({ headers }: Response) => noteServerTime(headers.get("date"));
 
   const run = async () => {
     while (!stopped) {
       if (!leader.has()) {
-        store.setLink("resting");
+        store.setConnection("resting");
         failures = 0;
         await pause(null);
         continue;
       }
-      if (store.link() === "resting") store.setLink("connecting");
+      if (store.connection() === "resting") store.setConnection("connecting");
       const connection = new AbortController();
       attempt = connection;
       let delay: number | null = null;
@@ -221,7 +221,7 @@ export function startSync(options: SyncOptions) {
       // A stream that ends after a successful load most likely means a restart: reconnect quickly,
       // and show no error yet.
       const is_restart = failures === 0 && navigator.onLine && !refusal;
-      store.setLink(is_restart ? "connecting" : "offline", refusal);
+      store.setConnection(is_restart ? "connecting" : "offline", refusal);
       delay ??= refusal ? slowBackoff(failures) : backoff(systemTimers, failures);
       failures++;
       await pause(delay);
@@ -230,10 +230,10 @@ export function startSync(options: SyncOptions) {
 
   /** Reconnects now: called when a connection has become likely, or the person asks for it. */
   const hurry = () => {
-    if (!document.hidden && store.link() !== "live") wake();
+    if (!document.hidden && store.connection() !== "live") wake();
   };
   const lost = () => {
-    store.setLink("offline");
+    store.setConnection("offline");
     attempt?.abort();
   };
   window.addEventListener("online", hurry);

@@ -3,14 +3,14 @@
  * scope contains this page.
  */
 
-import { here } from "./here.ts";
+import { serverUrl } from "./server-url.ts";
 
 /** Registers it, so that the page opens without the server, where service workers are supported. */
-export const registerWorker = () => navigator.serviceWorker?.register(here("sw.js"));
+export const registerWorker = () => navigator.serviceWorker?.register(serverUrl("sw.js"));
 
 /** Its registration; null if there is none. */
 export async function ownWorker(): Promise<ServiceWorkerRegistration | null> {
-  const scope = here(".");
+  const scope = serverUrl(".");
   const found = await navigator.serviceWorker?.getRegistration(scope);
   return found?.scope === scope ? found : null;
 }

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import type { Pairing } from "../state/api.ts";
 import { Button } from "./button.tsx";
 import { QrImage } from "./qr-image.tsx";
-import { left } from "./time.ts";
+import { timeLeft } from "./time.ts";
 import { useNow } from "./use-now.ts";
 
 interface PairingCodeProps {
@@ -55,7 +55,7 @@ export function PairingCode({ pairing, onAgain, children }: PairingCodeProps) {
           There's no QR code, because other devices may not reach this server. {no_url_reason}
         </p>
       )}
-      <p className="text-faint text-sm tabular-nums">Works once. Expires in {left(seconds)}.</p>
+      <p className="text-faint text-sm tabular-nums">Works once. Expires in {timeLeft(seconds)}.</p>
       {children}
     </div>
   );

@@ -26,7 +26,7 @@ export function ago(at: number, now: number): string {
 }
 
 /** Remaining time, such as `1:05`, `2 h 10 min` or `3 d 4 h`. */
-export function left(seconds: number): string {
+export function timeLeft(seconds: number): string {
   const s = Math.max(0, Math.floor(seconds));
   if (s >= 86_400) return `${Math.floor(s / 86_400)} d ${Math.floor((s % 86_400) / 3_600)} h`;
   if (s >= 3_600) return `${Math.floor(s / 3_600)} h ${Math.floor((s % 3_600) / 60)} min`;
@@ -48,7 +48,7 @@ export const dayOf = (at: number): string => date.format(at * 1000);
 const precise = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
 /** Hours, minutes and seconds. */
-export const secondOf = (at: number): string => precise.format(at * 1000);
+export const timeWithSeconds = (at: number): string => precise.format(at * 1000);
 
 /** Weekday, date and time, to the second. */
 export const fullTime = (at: number): string => full.format(at * 1000);

@@ -1,8 +1,8 @@
 /** Clicks on notifications: a button answers without the page, anything else opens the page. */
 
 import { type ShownData, setBadge, show, waitingExcept } from "./notifications.ts";
-import { type ClickEvent, home, inTurn, openPages, worker } from "./scope.ts";
-import { type Answered, sendAnswer, sendReceipt, type Ticket } from "./tickets.ts";
+import { type ClickEvent, inTurn, openPages, page_url, worker } from "./scope.ts";
+import { type AnswerOutcome, sendAnswer, sendReceipt, type Ticket } from "./tickets.ts";
 
 /** Handles a click on a notification (`action` is empty) or on one of its buttons. */
 export async function handleClick({ notification, action }: ClickEvent): Promise<void> {
@@ -60,7 +60,7 @@ const ENDED: Readonly<Record<string, string>> = {
   expired: "Expired",
 };
 
-function textOf(outcome: Answered, answer: string): string {
+function textOf(outcome: AnswerOutcome, answer: string): string {
   switch (outcome.is) {
     case "answered":
       return `Answered: ${outcome.answer}`;
@@ -77,7 +77,7 @@ function textOf(outcome: Answered, answer: string): string {
 
 /** Goes to the route in an open tab, or opens one. */
 async function openRoute(route: string): Promise<void> {
-  const address = `${home}#/${route}`;
+  const address = `${page_url}#/${route}`;
   const open = await openPages();
   const tab = open.find(({ url }) => url === address) ?? open[0];
   if (!tab) {

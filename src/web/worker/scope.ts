@@ -79,15 +79,15 @@ declare const SHELL: readonly string[];
 export const worker = globalThis as unknown as Worker;
 
 /** Address of the person's page. */
-export const home = worker.registration.scope;
+export const page_url = worker.registration.scope;
 
 /** Addresses of the page's files. */
-export const files = SHELL.map((path) => new URL(path, home).href);
+export const files = SHELL.map((path) => new URL(path, page_url).href);
 
 /** Open windows of the person's page, most recently focused first; not `/docs` or `/admin`. */
 export async function openPages(): Promise<readonly WindowClient[]> {
   const windows = await worker.clients.matchAll({ type: "window" });
-  return windows.filter(({ url }) => withoutQuery(url) === home);
+  return windows.filter(({ url }) => withoutQuery(url) === page_url);
 }
 
 /** The address without its query and fragment. */

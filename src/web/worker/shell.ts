@@ -1,10 +1,10 @@
 /** Caches the page's own files, so that it opens without the server. It never caches data. */
 
-import { files, home, withoutQuery, worker } from "./scope.ts";
+import { files, page_url, withoutQuery, worker } from "./scope.ts";
 
 const names = new Set(files);
 /** Prefix of the names of this page's caches; the origin may have others. */
-const OWN = `relay ${home} `;
+const OWN = `relay ${page_url} `;
 /** One cache for each version of the files, the first of which is the page itself. */
 const CACHE = `relay ${files.join(" ")}`;
 
@@ -39,14 +39,14 @@ worker.addEventListener("fetch", (event) => {
   const { method, url } = event.request;
   const href = withoutQuery(url);
   if (method !== "GET" || !names.has(href)) return;
-  event.respondWith(href === home ? page(event.request) : file(event.request));
+  event.respondWith(href === page_url ? page(event.request) : file(event.request));
 });
 
 /** Keeps a file; throws if a proxy answers in its place, as with a sign-in page. */
 async function keep(cache: Cache, name: string): Promise<void> {
   const response = await fetch(name);
   const is_page = response.headers.get("content-type")?.startsWith("text/html") === true;
-  const is_file = response.ok && !response.redirected && is_page === (name === home);
+  const is_file = response.ok && !response.redirected && is_page === (name === page_url);
   if (!is_file || (is_page && !(await isOwn(response.clone())))) {
     throw new TypeError(`${name} is not what the server has there`);
   }
@@ -56,7 +56,7 @@ async function keep(cache: Cache, name: string): Promise<void> {
 /** True if a page loads files of this version. */
 async function isOwn(response: Response): Promise<boolean> {
   const text = await response.text();
-  return files.some((name) => name !== home && text.includes(name.slice(home.length)));
+  return files.some((name) => name !== page_url && text.includes(name.slice(page_url.length)));
 }
 
 async function kept(request: Request | string): Promise<Response | undefined> {
@@ -74,9 +74,9 @@ async function file(request: Request): Promise<Response> {
 async function page(request: Request): Promise<Response> {
   try {
     const response = await fetch(request, { signal: AbortSignal.timeout(TIMEOUT) });
-    return isUnreachable(response.status) ? ((await kept(home)) ?? response) : response;
+    return isUnreachable(response.status) ? ((await kept(page_url)) ?? response) : response;
   } catch (error) {
-    const found = await kept(home);
+    const found = await kept(page_url);
     if (found) return found;
     throw error;
   }

@@ -4,7 +4,7 @@
  */
 
 import { after } from "../clock.ts";
-import { home } from "./scope.ts";
+import { page_url } from "./scope.ts";
 
 /** Milliseconds to wait for a response. */
 const TIMEOUT = 8_000;
@@ -19,7 +19,7 @@ export interface Ticket {
 }
 
 /** What became of an answer. */
-export type Answered =
+export type AnswerOutcome =
   | { readonly is: "answered"; readonly answer: string }
   /** The question had ended. `answer`: null unless another answer came first. */
   | { readonly is: "ended"; readonly status: string; readonly answer: string | null }
@@ -27,7 +27,7 @@ export type Answered =
   | { readonly is: "refused" | "unreachable" };
 
 /** Answers the question. Safe to repeat: the server takes the same answer twice as one. */
-export async function sendAnswer(ticket: Ticket, answer: string): Promise<Answered> {
+export async function sendAnswer(ticket: Ticket, answer: string): Promise<AnswerOutcome> {
   const response = await persist(() => request(ticket, "POST", "/answer", { answer }));
   if (!response) return { is: "unreachable" };
   if (response.ok) return (await isJson(response)) ? { is: "answered", answer } : { is: "refused" };
@@ -67,7 +67,7 @@ function request(
   path: "" | "/answer" | "/receipts",
   body?: object,
 ): Promise<Response> {
-  return fetch(new URL(`v1/questions/${encodeURIComponent(question_id)}${path}`, home), {
+  return fetch(new URL(`v1/questions/${encodeURIComponent(question_id)}${path}`, page_url), {
     method,
     headers: {
       authorization: `Bearer ${ticket}`,

@@ -31,7 +31,7 @@ export function SignInList() {
   const { api, signIns } = useSession();
   const all = useSignIns();
   const in_trial = useTrialEnd() !== null;
-  const live = useStore((store) => store.link() === "live");
+  const live = useStore((store) => store.connection() === "live");
   const [adding, setAdding] = useState(false);
   const [ending, setEnding] = useState<SignIn | null>(null);
   const [renaming, setRenaming] = useState<string | null>(null);

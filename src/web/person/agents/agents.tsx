@@ -4,7 +4,7 @@ import { Bot, Plus } from "lucide-react";
 import { useEffect } from "react";
 import { every } from "../../clock.ts";
 import type { Key } from "../../state/api.ts";
-import { here } from "../../state/here.ts";
+import { serverUrl } from "../../state/server-url.ts";
 import { AgoInLink } from "../../ui/ago.tsx";
 import { Part } from "../../ui/boundary.tsx";
 import { ButtonLink } from "../../ui/button.tsx";
@@ -22,7 +22,7 @@ const EVERY = 60;
  */
 export function useLastUse(seconds = EVERY): void {
   const { api, store } = useSession();
-  const live = useStore((one) => one.link() === "live");
+  const live = useStore((one) => one.connection() === "live");
   useEffect(() => {
     const refresh = async () => {
       const { keys } = await api.keys.list.query({}).catch(() => ({ keys: [] }));
@@ -67,7 +67,7 @@ export function AgentsView() {
   const in_trial = useTrialEnd() !== null;
   const keys = useStore((store) => store.keys());
   const known = useStore((store) => store.knownAt() !== null || store.versions.keys > 0);
-  const offline = useStore((store) => store.link() === "offline");
+  const offline = useStore((store) => store.connection() === "offline");
   return (
     <>
       <Heading
@@ -122,7 +122,7 @@ export function AgentsView() {
 export function DocsLink() {
   return (
     <a
-      href={here("docs")}
+      href={serverUrl("docs")}
       target="_blank"
       rel="noreferrer"
       className="font-medium text-accent underline underline-offset-2"

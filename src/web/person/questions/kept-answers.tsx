@@ -2,7 +2,7 @@
 
 import { CloudUpload } from "lucide-react";
 import type { ComponentProps } from "react";
-import { faultOf, once, type Question } from "../../state/api.ts";
+import { faultOf, type Question, withIdempotencyKey } from "../../state/api.ts";
 import { draftOf, keepDraft } from "../../state/drafts.ts";
 import { beginningOf, type GivenAnswer, type KeptAnswer } from "../../state/kept-answers.ts";
 import { Button } from "../../ui/button.tsx";
@@ -146,7 +146,7 @@ export function LateAnswer({ question, given, onSent, ...rest }: LateAnswerProps
     const body = { key_id, text: messageOf(prompt, given) };
     let earlier = false;
     const done = await run(() =>
-      api.messages.send.mutate(body, once(`late ${id}`)).catch((error: unknown) => {
+      api.messages.send.mutate(body, withIdempotencyKey(`late ${id}`)).catch((error: unknown) => {
         earlier = faultOf(error).code === "idempotency_mismatch";
         if (!earlier) throw error;
       }),

@@ -53,7 +53,7 @@ export function watchQuestions(store: Store): () => void {
     if (store.knownAt() === null) return;
     if (!document.hasFocus()) return void show(store, question).catch(() => null);
     // Questions of a later load are in the counts; another page may have announced them already.
-    if (store.link() !== "live") return;
+    if (store.connection() !== "live") return;
     const who = isolated(labelOf(store.all.keys.get(question.key_id)));
     if (QUESTIONS.test(location.hash)) announce(who);
     else toast(`${who} has a question`);
@@ -61,7 +61,7 @@ export function watchQuestions(store: Store): () => void {
 
   const count = () => {
     // A resting page has no current number; the page with the stream sets the badge.
-    if (store.link() === "resting") return;
+    if (store.connection() === "resting") return;
     const pending = store.pending().length;
     if (pending === shown_count) return;
     shown_count = pending;

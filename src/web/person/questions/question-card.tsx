@@ -4,7 +4,7 @@ import { Clock, ListTodo } from "lucide-react";
 import { type FocusEvent, type KeyboardEvent, Suspense, useEffect, useRef, useState } from "react";
 import { createIdempotencyKey } from "../../../client/idempotency.ts";
 import { after, elapsed } from "../../clock.ts";
-import { type Fault, faultOf, once, type Question } from "../../state/api.ts";
+import { type Fault, faultOf, type Question, withIdempotencyKey } from "../../state/api.ts";
 import { draftOf, forgetDraft, keepDraft } from "../../state/drafts.ts";
 import type { GivenAnswer } from "../../state/kept-answers.ts";
 import { Ago } from "../../ui/ago.tsx";
@@ -14,7 +14,7 @@ import { Cut } from "../../ui/cut.tsx";
 import { MISCLICK_DELAY } from "../../ui/misclick-guard.ts";
 import { Problem } from "../../ui/parts.tsx";
 import { Prose } from "../../ui/prose.tsx";
-import { left } from "../../ui/time.ts";
+import { timeLeft } from "../../ui/time.ts";
 import { toast } from "../../ui/toast.tsx";
 import { useNow } from "../../ui/use-now.ts";
 import { useRoute } from "../route.ts";
@@ -131,7 +131,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
     const given = { answer: text, ...(note.trim() !== "" && { note: note.trim() }) };
     const is_same = last.answer === text && last.note === given.note;
     attempt.current = { ...given, key: is_same ? last.key : createIdempotencyKey() };
-    if (store.link() === "offline") {
+    if (store.connection() === "offline") {
       if (action) {
         setFault(OFFLINE);
         return false;
@@ -143,7 +143,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
     // Called before the request, since the event may arrive before the response.
     onAnswer({ answer: text, lost: false });
     try {
-      const options = once(attempt.current.key);
+      const options = withIdempotencyKey(attempt.current.key);
       const sent = { question_id: question.id, ...given };
       store.put("questions", await api.questions.answer.mutate(sent, options));
       forgetDraft(noteName(id));
@@ -298,14 +298,14 @@ function CardHeader({ question, expired }: { question: Question; expired: boolea
       </p>
       <p
         role="timer"
-        aria-label={expired ? "Expired" : `${left(seconds)} left`}
+        aria-label={expired ? "Expired" : `${timeLeft(seconds)} left`}
         className={classes(
           "flex shrink-0 items-center gap-1.5 font-medium text-sm tabular-nums leading-6",
           seconds <= URGENT ? "text-danger" : "text-soft",
         )}
       >
         <Clock aria-hidden className="size-4" />
-        {expired ? "Expired" : left(seconds)}
+        {expired ? "Expired" : timeLeft(seconds)}
       </p>
     </div>
   );

@@ -6,7 +6,7 @@ import type { Question } from "../../state/api.ts";
 import { Button } from "../../ui/button.tsx";
 import { Cut } from "../../ui/cut.tsx";
 import { Prose } from "../../ui/prose.tsx";
-import { left } from "../../ui/time.ts";
+import { timeLeft } from "../../ui/time.ts";
 import { urlOf } from "../../ui/url.ts";
 import { useNow } from "../../ui/use-now.ts";
 import { labelOf, useKey } from "../use-store.ts";
@@ -125,7 +125,7 @@ export function Fallback({ question }: { question: Question }) {
   );
   const is_open = status === "pending" && seconds > 0;
   const title = is_open ? "If you don't answer" : "Without an answer";
-  const time = is_open && <span className="tabular-nums">{` (${left(seconds)} left)`}</span>;
+  const time = is_open && <span className="tabular-nums">{` (${timeLeft(seconds)} left)`}</span>;
   if (fallback.length <= SHORT && !fallback.includes("\n")) {
     return (
       <p className="mt-3 text-soft text-sm">

@@ -21,7 +21,7 @@ import { useDetails } from "./use-details.ts";
 
 export function QuestionView({ id }: { id: string }) {
   const { question, fault } = useQuestion(id);
-  const offline = useStore((store) => store.link() === "offline");
+  const offline = useStore((store) => store.connection() === "offline");
   const { receipts } = useSession();
   const is_found = question !== null;
   useEffect(() => {
@@ -53,7 +53,7 @@ export function QuestionView({ id }: { id: string }) {
 function useQuestion(id: string) {
   const { api } = useSession();
   const held = useStore(({ all }) => all.questions.get(id));
-  const live = useStore((store) => store.link() === "live");
+  const live = useStore((store) => store.connection() === "live");
   // The question may drop out of the store, which has only the newest ones.
   const last = useRef(held);
   last.current = held ?? last.current;

@@ -29,7 +29,7 @@ export function QuestionsView() {
   const pending = useStore((store) => store.pending());
   const history = useStore((store) => store.history());
   const known = useStore((store) => store.knownAt() !== null || store.versions.questions > 0);
-  const offline = useStore((store) => store.link() === "offline");
+  const offline = useStore((store) => store.connection() === "offline");
   return (
     <>
       <Heading>Questions</Heading>

@@ -3,8 +3,8 @@
 import { ListTodo, Plus, SearchX } from "lucide-react";
 import { useMemo, useState } from "react";
 import type { Priority, Status } from "../../state/api.ts";
-import { PRIORITIES, STATUSES } from "../../state/order.ts";
 import type { Store } from "../../state/store.ts";
+import { PRIORITIES, STATUSES } from "../../state/task-order.ts";
 import { Button, ButtonLink } from "../../ui/button.tsx";
 import { Select } from "../../ui/field.tsx";
 import { Empty, Heading, NotConnected, Skeleton } from "../../ui/parts.tsx";
@@ -60,7 +60,7 @@ export function TasksView() {
   const { id, query } = useRoute();
   const version = useStore(({ order }) => order.version());
   const known = useStore((one) => one.knownAt() !== null || one.versions.tasks > 0);
-  const offline = useStore((one) => one.link() === "offline");
+  const offline = useStore((one) => one.connection() === "offline");
   const [open, setOpen] = useState<ReadonlySet<Status>>(new Set(["in_progress", "todo"]));
   const text = query.toString();
   const filter = useMemo(() => filterOf(new URLSearchParams(text)), [text]);

@@ -11,16 +11,16 @@ import { PRIORITY_OPTIONS } from "../../words.ts";
 import { TYPE_NAMES } from "./channel-words.ts";
 
 /** Types of channels that the person adds by this form. */
-type Added = "ntfy" | "webhook";
+type FormType = "ntfy" | "webhook";
 
 type Settings = Pick<Channel, "label" | "sends" | "min_priority" | "quiet_hours">;
 
-const HINTS: Readonly<Record<Added, string>> = {
+const HINTS: Readonly<Record<FormType, string>> = {
   ntfy: "Notifications in the ntfy app on phones and desktops.",
   webhook: "Posts each event, signed, to your own program.",
 };
 
-const URL_HINTS: Readonly<Record<Added, string>> = {
+const URL_HINTS: Readonly<Record<FormType, string>> = {
   ntfy: "Anyone who knows the topic can read it: choose a name that's hard to guess.",
   webhook: "It gets a test first, and nothing else until it responds with 2xx.",
 };
@@ -35,7 +35,7 @@ interface NewProps {
 export function NewChannelForm({ onCreated }: NewProps) {
   const { api } = useSession();
   const { busy, fault, run } = useAction();
-  const [type, setType] = useState<Added>("ntfy");
+  const [type, setType] = useState<FormType>("ntfy");
   const [url, setUrl] = useState("");
   const [token, setToken] = useState("");
   /** True if questions have buttons; null: the default, which is on if there is a token. */
@@ -65,7 +65,7 @@ export function NewChannelForm({ onCreated }: NewProps) {
       <SelectField
         label="Type"
         value={type}
-        onChange={({ target }) => setType(target.value as Added)}
+        onChange={({ target }) => setType(target.value as FormType)}
         options={(["ntfy", "webhook"] as const).map((one) => [one, TYPE_NAMES[one]] as const)}
         hint={HINTS[type]}
       />

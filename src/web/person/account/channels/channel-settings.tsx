@@ -24,7 +24,7 @@ const EVERY = 30;
 /** The channels, newest first; null before the first load. */
 function useChannels() {
   const { api } = useSession();
-  const live = useStore((store) => store.link() === "live");
+  const live = useStore((store) => store.connection() === "live");
   const loads = useStore((store) => store.loads());
   const { value, fault, load } = useLoaded(loads, () => api.channels.list.query({}));
   // This browser's own channel was made or deleted.

@@ -5,7 +5,7 @@ import { useEffect, useState } from "react";
 import { now } from "../../../clock.ts";
 import { onWorkerMessage } from "../../../messages.ts";
 import type { Delivery, Fault } from "../../../state/api.ts";
-import { duration, secondOf } from "../../../ui/time.ts";
+import { duration, timeWithSeconds } from "../../../ui/time.ts";
 import { useLoaded } from "../../../ui/use-loaded.ts";
 import { useSession } from "../../use-store.ts";
 import { faultText } from "./channel-words.ts";
@@ -77,7 +77,7 @@ function Outcome({ delivery, shown_at }: OutcomeProps) {
         <ol className="text-faint">
           {steps.map(([name, at, after]) => (
             <li key={name}>
-              {`${name} at ${secondOf(at)}`}
+              {`${name} at ${timeWithSeconds(at)}`}
               {after !== null && ` (${duration(Math.max(0, Math.round(after * 1000)))} later)`}
             </li>
           ))}

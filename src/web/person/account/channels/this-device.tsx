@@ -31,7 +31,7 @@ export function ThisDevice() {
 /** Turns push on or off. `onPermission`: called after the browser has asked the person. */
 function Push({ onPermission }: { readonly onPermission: () => void }) {
   const { api } = useSession();
-  const live = useStore((store) => store.link() === "live");
+  const live = useStore((store) => store.connection() === "live");
   const loads = useStore((store) => store.loads());
   const { value: server, fault } = useLoaded(loads, async () => ({ key: await serverKey(api) }));
   /** The server's push key; undefined until it has responded; null: it does not send web pushes. */

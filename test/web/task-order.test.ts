@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Task } from "../../src/web/state/api.ts";
-import { createTaskOrder, PRIORITIES, STATUSES } from "../../src/web/state/order.ts";
+import { createTaskOrder, PRIORITIES, STATUSES } from "../../src/web/state/task-order.ts";
 import { SEED } from "../support/random.ts";
 
 const fields = fc.record({

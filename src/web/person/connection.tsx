@@ -5,26 +5,26 @@ import { Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { after } from "../clock.ts";
 import type { Fault } from "../state/api.ts";
 import { newKeySecret, onNewKeySecret } from "../state/new-key-secrets.ts";
-import type { Link } from "../state/store.ts";
+import type { Connection } from "../state/store.ts";
 import { momentOf } from "../ui/time.ts";
 import { useNow } from "../ui/use-now.ts";
 import { useRoute } from "./route.ts";
 import { useSession, useStore } from "./use-store.ts";
 import { SignOutHere } from "./views.ts";
 
-const LINKS: Readonly<Record<Link, { name: string; color: string }>> = {
+const CONNECTIONS: Readonly<Record<Connection, { name: string; color: string }>> = {
   live: { name: "Live", color: "bg-ok" },
   connecting: { name: "Connecting", color: "bg-warn" },
   offline: { name: "Offline", color: "bg-danger" },
   resting: { name: "Paused", color: "bg-warn" },
 };
 
-export function LinkDot() {
-  const link = useStore((store) => store.link());
+export function ConnectionDot() {
+  const connection = useStore((store) => store.connection());
   return (
-    <p className="flex items-center gap-2 text-faint text-sm" data-link={link}>
-      <span aria-hidden className={`size-2 rounded-full ${LINKS[link].color}`} />
-      {LINKS[link].name}
+    <p className="flex items-center gap-2 text-faint text-sm" data-connection={connection}>
+      <span aria-hidden className={`size-2 rounded-full ${CONNECTIONS[connection].color}`} />
+      {CONNECTIONS[connection].name}
     </p>
   );
 }
@@ -32,36 +32,36 @@ export function LinkDot() {
 /** Seconds of connecting before the banner appears. */
 const TIMEOUT = 4;
 
-/** True if it has been connecting for longer than {@link TIMEOUT}. */
-function useSlow(link: Link): boolean {
+/** True if it has been connecting for longer than {@connection TIMEOUT}. */
+function useSlow(connection: Connection): boolean {
   const [slow, setSlow] = useState(false);
   useEffect(() => {
     setSlow(false);
-    return link === "connecting" ? after(TIMEOUT, () => setSlow(true)) : undefined;
-  }, [link]);
+    return connection === "connecting" ? after(TIMEOUT, () => setSlow(true)) : undefined;
+  }, [connection]);
   return slow;
 }
 
 /** Banners above every view: for stale data, and for a new key that is not saved yet. */
-export function LinkBanner() {
+export function ConnectionBanner() {
   const { sync } = useSession();
-  const link = useStore((store) => store.link());
+  const connection = useStore((store) => store.connection());
   const known_at = useStore((store) => store.knownAt());
   const now = useNow(60);
-  const slow = useSlow(link);
+  const slow = useSlow(connection);
   const trouble = useStore((store) => store.trouble());
   const [leaving, setLeaving] = useState(false);
   const age = known_at === null ? "" : ` Last updated ${momentOf(known_at, now)}.`;
   return (
     <div className="sticky top-0 z-10">
       <div role="status">
-        {(link === "offline" || (slow && known_at !== null)) && (
+        {(connection === "offline" || (slow && known_at !== null)) && (
           <div className={`${BANNER} flex-wrap justify-end`}>
             <CloudOff aria-hidden className="size-5 shrink-0" />
             <p
               className={`min-w-0 flex-1 font-medium text-sm ${trouble ? "max-md:basis-3/4 max-md:py-1.5" : ""}`}
             >
-              {link === "connecting" ? "Connecting." : "Offline."}
+              {connection === "connecting" ? "Connecting." : "Offline."}
               {trouble ? ` ${troubleText(trouble)}` : age || " Can't reach the server."}
             </p>
             {trouble?.code === "unauthorized" && (

@@ -1,4 +1,0 @@
-/** Addresses of this server. */
-
-/** Resolves a path of this server: the page may be served below a path. */
-export const here = (path: string): string => new URL(path, document.baseURI).href;
