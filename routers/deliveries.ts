@@ -26,7 +26,7 @@ export const deliveries = router({
   receive: account
     .meta({
       openapi: route("POST /v1/questions/{question_id}/receipts", "sendReceipt", {
-        summary: "Say that a question was shown or opened",
+        summary: "Report that a question was shown or opened",
         description: "For each device, and for web pages, the first receipt of each kind counts.",
       }),
       status: 204,

@@ -26,7 +26,7 @@ function readOn(
     return { why, name: "read_inbox", arguments: { ...given, ack: last.id } };
   }
   if (!given.wait_seconds) return null;
-  return { why: "Nothing yet. To wait on", name: "read_inbox", arguments: given };
+  return { why: "Nothing yet. To keep waiting", name: "read_inbox", arguments: given };
 }
 
 /** A note on answers, since a wait may have returned them before (§5.9.1). */
@@ -84,7 +84,7 @@ export const inbox = router({
   ofKey: account
     .meta({
       openapi: route("GET /v1/keys/{key_id}/inbox", "listKeyInbox", {
-        summary: "See the inbox of a key, newest first; marks nothing read",
+        summary: "See the inbox of a key, newest first; marks nothing as read",
         description: PAGING_NOTE,
       }),
       pages: true,
@@ -110,7 +110,7 @@ export const messages = router({
   send: anyone
     .meta({
       openapi: route("POST /v1/messages", "sendMessage", {
-        summary: "Write into the inbox of a key of the account",
+        summary: "Send a message to a key of the account",
         description:
           "The message becomes an item of the receiving inbox. At most 100 messages from one key to another may be unread.",
       }),

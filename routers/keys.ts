@@ -68,7 +68,7 @@ export const keys = router({
     .meta({
       openapi: route("GET /v1/keys/{key_id}/grants", "listGrants", {
         summary: "List the access to a key that was granted by OAuth, newest first",
-        description: "At most 20. The secret of the key is not one of them.",
+        description: "At most 20. The key's own secret is not listed.",
       }),
       errors: ["not_found"],
     })

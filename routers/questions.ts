@@ -6,7 +6,7 @@ import { describeReach, type Reach } from "../src/model/delivery.ts";
 import { integer } from "../src/model/integer.ts";
 import { keyIdRule } from "../src/model/key.ts";
 import { askRule, Question, QuestionInput, QuestionStatus } from "../src/model/question.ts";
-import { Id, isStorable, text } from "../src/model/text.ts";
+import { Id, isStorable, text, UNSTORABLE } from "../src/model/text.ts";
 import type { AddedFields, NextCall } from "../src/rpc/meta.ts";
 import type { Context } from "./context.ts";
 import { nextPage, PAGING_NOTE, pageParameters } from "./paging.ts";
@@ -19,7 +19,7 @@ const route = routes("Questions");
 function waitOn({ id, status }: Question): NextCall | null {
   if (status !== "pending") return null;
   return {
-    why: "No answer yet. To wait on",
+    why: "No answer yet. To keep waiting",
     name: "get_question",
     arguments: { question_id: id, wait_seconds: LIMITS.wait_max },
   };
@@ -29,11 +29,11 @@ function waitOn({ id, status }: Question): NextCall | null {
 const OUTCOMES: Readonly<Record<Question["status"], string | null>> = {
   pending: null,
   answered: "Act on this answer once: read_inbox returns it again.",
-  expired: "Nobody answered in time, which is no yes. Take the safe course or ask again.",
+  expired: "Nobody answered in time, which is not a yes. Take the safe course or ask again.",
   cancelled: "The question was withdrawn. Do not act on it.",
 };
 
-const GO_BY_FALLBACK = "Nobody answered in time. Go by your `fallback`, of which the person knows.";
+const GO_BY_FALLBACK = "Nobody answered in time. Follow your `fallback`, which the person knows.";
 
 /** The note on a question for its agent: how it ended or, while it is pending, how far it got. */
 function outcome(
@@ -87,7 +87,7 @@ export const questions = router({
           .min(1)
           .meta({ description: "Default `pending`" })
           .optional(),
-        key_id: Id.meta({ description: "Only this key; for an account only" }).optional(),
+        key_id: Id.meta({ description: "Only this key's; for accounts only" }).optional(),
         task_id: Id.meta({ description: "Only questions about this task" }).optional(),
         ...pageParameters(LIMITS.question_list, LIMITS.question_list),
       }),
@@ -104,7 +104,7 @@ export const questions = router({
       openapi: route("POST /v1/questions", "askQuestion", {
         summary: "Ask the person a question, and wait for the answer if you like",
         description:
-          "With `wait`, the response comes when the question leaves `pending` or the wait ends, with the question as it then is. Read `status`; while it is `pending`, wait on with `GET /v1/questions/{question_id}`.",
+          "With `wait`, the response comes when the question leaves `pending` or the wait ends, with the question as it then is. Read `status`; while it is `pending`, keep waiting with `GET /v1/questions/{question_id}`.",
       }),
       status: 201,
       may_exist: true,
@@ -116,13 +116,13 @@ export const questions = router({
         name: "ask_question",
         title: "Ask the person",
         description:
-          "Ask the person, on their phone, when only they can decide or know: a permission, a choice that matters; not what you can find out or undo. People take seconds to hours. With `wait_seconds`, best 50, it returns once `status` changes. answered: act on `answer` once; the inbox repeats it. pending: do other work or wait on with get_question; do not ask again. expired: nobody answered, which is no yes: take the safe course or ask again. cancelled: do not act on it.",
+          "Ask the person, on their phone, when only they can decide or know: a permission, a choice that matters; not what you can find out or undo. People take seconds to hours. With `wait_seconds`, best 50, it returns once `status` changes. answered: act on `answer` once; the inbox repeats it. pending: do other work or keep waiting with get_question; do not ask again. expired: nobody answered, which is not a yes: take the safe course or ask again. cancelled: do not act on it.",
         fields: {
           kind: "confirm (default): Yes or No; choice: `options`; text: free words",
           options: "All different",
           context: "Markdown: what they need to decide",
           allow_other: "Other words are fine",
-          fallback: "Answer you go by if it expires",
+          fallback: "Answer you follow if it expires",
           request_id: "Repeat to retry safely",
           expires_in: "Seconds; default 3600",
         },
@@ -158,7 +158,7 @@ export const questions = router({
         name: "get_question",
         title: "Read a question",
         description:
-          "Read a question or, with `wait_seconds`, wait on for its answer; then do as ask_question says.",
+          "Read a question or, with `wait_seconds`, keep waiting for its answer; then do as ask_question says.",
         annotations: hints({ reads: true }),
         next: waitOn,
         adds: REACH,
@@ -195,7 +195,7 @@ export const questions = router({
           question_id: Id,
           answer: z
             .string()
-            .refine(isStorable, "must hold no NUL character and no lone surrogate")
+            .refine(isStorable, UNSTORABLE)
             .meta({ description: "One of the options, or the typed text" }),
           note: text({ max: LIMITS.note })
             .exactOptional()
@@ -222,7 +222,7 @@ export const questions = router({
       mcp: {
         name: "cancel_question",
         title: "Cancel a question",
-        description: "Withdraw a pending question when you need its answer no longer.",
+        description: "Withdraw a pending question when you no longer need its answer.",
         annotations: hints({ destroys: true, repeats_safely: true }),
       },
     })

@@ -34,7 +34,7 @@ export const tasks = router({
     })
     .input(
       z.strictObject({
-        key_id: Id.meta({ description: "Only this key; for an account only" }).optional(),
+        key_id: Id.meta({ description: "Only this key's; for accounts only" }).optional(),
         status: z.array(TaskStatus).min(1).optional(),
         priority: z.array(TaskPriority).min(1).optional(),
         ...pageParameters(LIMITS.task_page, LIMITS.task_page_default),
@@ -93,7 +93,7 @@ export const tasks = router({
       mcp: {
         name: "get_task",
         title: "Read a task",
-        description: "Read a task; again after a pause, as the person may change it.",
+        description: "Read a task; again after a pause, as the person may have changed it.",
         annotations: hints({ reads: true }),
       },
     })

@@ -117,7 +117,7 @@ export const CONFIG = {
       .string()
       .trim()
       // A header must be able to hold it.
-      .regex(/^[\t -~\x80-\xff]+$/, "must be a token of characters that an HTTP header can hold")
+      .regex(/^[\t -~\x80-\xff]+$/, "must have only characters that an HTTP header can hold")
       .optional(),
   },
   ADMIN_TOKEN: {
@@ -129,7 +129,7 @@ export const CONFIG = {
     ).optional(),
   },
   TRUST_PROXY: {
-    doc: "Number of reverse proxies in front: so many `X-Forwarded-For` entries, from the right, are trusted",
+    doc: "Number of reverse proxies in front of Relay: this many `X-Forwarded-For` entries, from the right, are trusted",
     schema: number(/^\d{1,2}$/, "must be a number of proxies from 0 to 99").default(0),
   },
   CORS_ORIGINS: {
@@ -147,14 +147,14 @@ export const CONFIG = {
     ).optional(),
   },
   OUTBOUND_PRIVATE: {
-    doc: "Private networks that addresses given by users may lead to, in CIDR notation, separated by commas, such as `192.168.0.0/16,fd00::/8`; none when unset",
+    doc: "Private networks that URLs given by users may reach, in CIDR notation, separated by commas, such as `192.168.0.0/16,fd00::/8`; none when unset",
     schema: list(
       (network) => (isNetwork(network) ? network : null),
       "networks such as 192.168.0.0/16, with a whole address in decimal, separated by commas",
     ).optional(),
   },
   OUTBOUND_PROXY: {
-    doc: "Proxy for requests to public addresses given by users, such as `http://proxy.example:3128`, with a user name and password if it needs them; none when unset",
+    doc: "Proxy for requests to public URLs given by users, such as `http://proxy.example:3128`, with a user name and password if it needs them; none when unset",
     schema: z
       .string()
       .trim()

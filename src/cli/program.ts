@@ -145,7 +145,7 @@ function addAccess(program: Command, io: Io): void {
 }
 
 const LEFT_ALONE =
-  "\n\nExit codes: 0 done, 1 you said no, 3 a file was left alone, or other error.";
+  "\n\nExit codes: 0 done, 1 you said no, 3 a file was left alone, or another error.";
 
 function addSetUp(program: Command, io: Io, exit: Exit): void {
   const client = () =>
@@ -239,7 +239,7 @@ function addAsk(program: Command, io: Io, exit: Exit): void {
 function addTasks(program: Command, io: Io): void {
   const tasks = program.command("task").description("report work to the person");
   const description = ["--description <text>", "Markdown"] as const;
-  const note = ["--note <text>", "one line about where it stands"] as const;
+  const note = ["--note <text>", "one line about its current state"] as const;
   const priority = () =>
     new Option("--priority <priority>", "how urgent it is").choices(PRIORITIES);
   const status = () => new Option("--status <status>", "its state").choices(STATUSES);
@@ -311,7 +311,7 @@ function addMessages(program: Command, io: Io): void {
   program
     .command("inbox")
     .description("print the unread items, and mark them as read")
-    .option("--follow", "go on with what arrives, until Ctrl-C")
+    .option("--follow", "keep printing new items until Ctrl-C")
     .option("--peek", "leave the items unread")
     .option(...JSON_OPTION)
     .addHelpText("after", examples("relay inbox", "relay inbox --follow --json | jq -r .text"))
@@ -333,7 +333,11 @@ function addHook(program: Command, io: Io): void {
     .command("hook")
     .description("ask the person for a coding agent's permission; the command for its hook")
     .addArgument(
-      new Argument("<client>", "whose hook it is").choices(["claude", "codex", "gemini"]),
+      new Argument("<client>", "the client that runs the hook").choices([
+        "claude",
+        "codex",
+        "gemini",
+      ]),
     )
     .addOption(
       new Option(
@@ -343,7 +347,7 @@ function addHook(program: Command, io: Io): void {
     )
     .option(
       "--server <name>",
-      "the client's name for Relay's MCP server; its tools are not asked about (default: relay)",
+      "name of Relay's MCP server in the client; its tools need no permission (default: relay)",
     )
     .addHelpText(
       "after",

@@ -76,7 +76,7 @@ export function createFeed({ source, clock, log }: FeedOptions) {
         if (row.seq <= last) continue;
         if (row.seq !== last + 1) {
           // The events in between are pruned. Listeners reconnect, since they cannot learn what they missed.
-          log.warn("fell behind the events", { missed: row.seq - last - 1 });
+          log.warn("event feed fell behind", { missed: row.seq - last - 1 });
           notifyLoss();
         }
         deliver(row);

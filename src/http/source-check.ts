@@ -75,7 +75,9 @@ export function createSourceCheck({ public_url, origins, hostRefusal }: SourceOp
       const origin = request.headers.get("origin")!;
       const { origin: own = null, hostname = "" } = URL.parse(origin) ?? {};
       if (own === origin && isLoopback(hostname)) return null;
-      return new ServiceError("forbidden", { detail: "The Origin header is not an allowed one." });
+      return new ServiceError("forbidden", {
+        detail: "The origin in the Origin header is not allowed.",
+      });
     },
   };
 }

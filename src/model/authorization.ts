@@ -10,7 +10,7 @@ export const Authorization = z
     client_name: z
       .string()
       .nullable()
-      .meta({ description: "What the client calls itself, unverified; null if it gave no name" }),
+      .meta({ description: "The client's own name for itself, unverified; null if it sent none" }),
     client_host: z.string().nullable().meta({
       description: "Host of the web site that gets access; null for a program on this computer",
     }),
@@ -19,7 +19,7 @@ export const Authorization = z
         "Host of the document that describes the client, to which it therefore belongs; null if none",
     }),
     suggested_key_id: z.string().nullable().meta({
-      description: "A key that a client of this name used before; null if there is none",
+      description: "A key that a client with this name used before; null if there is none",
     }),
     requested_at: Timestamp,
     expires_at: Timestamp,
@@ -29,7 +29,9 @@ export const Authorization = z
         address: z.string().meta({ description: "Its IP address" }),
       })
       .nullable()
-      .meta({ description: "For a request of another device; null for one of this browser" }),
+      .meta({
+        description: "Set for a request from another device; null for one from this browser",
+      }),
   })
   .meta({ id: "Authorization" });
 export type Authorization = z.infer<typeof Authorization>;
@@ -39,14 +41,14 @@ export const Grant = z
   .object({
     id: z.string(),
     client_name: z.string().nullable().meta({
-      description: "What the client calls itself, unverified; null if it gave no name",
+      description: "The client's own name for itself, unverified; null if it sent none",
     }),
     client_host: z.string().nullable().meta({
       description: "Host of the web site that got access; null for a program on a computer",
     }),
     created_at: Timestamp,
     last_used_at: Timestamp.nullable(),
-    expires_at: Timestamp.meta({ description: "When it ends unless it is used before" }),
+    expires_at: Timestamp.meta({ description: "When it ends if it is not used" }),
   })
   .meta({ id: "Grant" });
 export type Grant = z.infer<typeof Grant>;
@@ -56,7 +58,7 @@ export const Approved = z
   .object({
     key: Key,
     redirect_to: z.string().nullable().meta({
-      description: "Where this browser is to go; null if the other device goes on",
+      description: "Where to send this browser; null if the other device continues",
     }),
   })
   .meta({ id: "AuthorizationApproved" });
@@ -77,7 +79,9 @@ export const Approval = z
       .string()
       .nullable()
       .meta({ description: "Why there is no `url`, for people; null with one" }),
-    secret: z.string().meta({ description: "The credential of the wait" }),
+    secret: z
+      .string()
+      .meta({ description: "The secret with which this browser waits for the decision" }),
     expires_at: Timestamp,
   })
   .meta({ id: "Approval" });

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { FieldReasons } from "../errors.ts";
 import { LIMITS, OUTBOUND } from "../limits.ts";
 import { TaskPriority } from "./task.ts";
-import { isStorable, Label, Timestamp } from "./text.ts";
+import { isStorable, Label, Timestamp, UNSTORABLE } from "./text.ts";
 
 export const ChannelType = z.enum(["ntfy", "web_push", "webhook"]).meta({ id: "ChannelType" });
 
@@ -23,7 +23,7 @@ export type ChannelError = z.infer<typeof ChannelError>;
 /** `src/outbound` decides whether Relay may call it. */
 export const ChannelUrl = z
   .string()
-  .refine(isStorable, "must hold no NUL character and no lone surrogate")
+  .refine(isStorable, UNSTORABLE)
   .refine((value) => URL.canParse(value), "must be a URL such as https://example.com/hook")
   .meta({ maxLength: OUTBOUND.url_characters });
 
@@ -86,7 +86,7 @@ export type Channel = z.infer<typeof Channel>;
 /** The channel itself checks endpoint and keys. */
 const SubscriptionInput = z
   .strictObject({
-    endpoint: z.string().refine(isStorable, "must hold no NUL character and no lone surrogate"),
+    endpoint: z.string().refine(isStorable, UNSTORABLE),
     expirationTime: z.unknown().exactOptional(),
     keys: z
       .strictObject({ p256dh: z.string().max(200), auth: z.string().max(100) })
@@ -113,7 +113,7 @@ export const ChannelInput = z
       description: "Of the topic for `ntfy`, of the receiver for `webhook`",
     }),
     subscription: SubscriptionInput.exactOptional().meta({
-      description: "For `web_push`: what `PushSubscription.toJSON()` gives in the browser",
+      description: "For `web_push`: what `PushSubscription.toJSON()` returns in the browser",
     }),
     token: z
       .string()

@@ -27,7 +27,7 @@ const Sender = z
 export const Item = z
   .object({
     id: z.string(),
-    key_id: z.string().meta({ description: "Whose inbox" }),
+    key_id: z.string().meta({ description: "The key whose inbox it is in" }),
     type: ItemType,
     from: Sender,
     task_id: z.string().nullable(),
@@ -67,7 +67,7 @@ export const Agent = z
   .object({
     key_id: z.string(),
     label: z.string(),
-    self: z.boolean().meta({ description: "Whether this is the key that asks" }),
+    self: z.boolean().meta({ description: "True for the key that sent the request" }),
     last_used_at: Timestamp.nullable(),
   })
   .meta({ id: "Agent" });

@@ -4,7 +4,17 @@ import { z } from "zod";
 import { type FieldReasons, failFields } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { integer } from "./integer.ts";
-import { fits, Id, isBlank, isStorable, NOT_BLANK, Timestamp, text, textUnits } from "./text.ts";
+import {
+  fits,
+  Id,
+  isBlank,
+  isStorable,
+  NOT_BLANK,
+  Timestamp,
+  text,
+  textUnits,
+  UNSTORABLE,
+} from "./text.ts";
 
 export const QUESTION_STATUSES = ["pending", "answered", "expired", "cancelled"] as const;
 
@@ -84,7 +94,7 @@ const isLink = (value: string): boolean =>
 
 const Link = z
   .string()
-  .refine(isStorable, "must hold no NUL character and no lone surrogate")
+  .refine(isStorable, UNSTORABLE)
   .refine((value) => fits(value, LIMITS.question_url), {
     message: `must be at most ${LIMITS.question_url} characters`,
     abort: true,

@@ -17,7 +17,7 @@ export const Session = z
   .object({
     id: z.string(),
     label: z.string(),
-    current: z.boolean().meta({ description: "Whether it is the sign-in that asks" }),
+    current: z.boolean().meta({ description: "True for the sign-in that sent the request" }),
     made_by: SessionMaker,
     created_at: Timestamp,
     last_used_at: Timestamp.nullable(),

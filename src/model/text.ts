@@ -6,6 +6,9 @@ import { LIMITS } from "../limits.ts";
 /** Why a text that {@link isBlank} is refused. */
 export const NOT_BLANK = "must hold a visible character";
 
+/** Why a text that is not {@link isStorable} is refused. */
+export const UNSTORABLE = "must not contain a NUL character or a lone surrogate";
+
 interface TextRules {
   /** Most code points. */
   readonly max: number;
@@ -20,7 +23,7 @@ interface TextRules {
 export function text({ max, blank = false, min = blank ? 0 : 1, one_line = false }: TextRules) {
   return z
     .string()
-    .refine(isStorable, "must hold no NUL character and no lone surrogate")
+    .refine(isStorable, UNSTORABLE)
     .refine((value) => fits(value, max), `must be at most ${max} characters`)
     .refine((value) => blank || !isBlank(value), NOT_BLANK)
     .refine((value) => value.length >= min, "must not be empty")
@@ -45,7 +48,7 @@ function patternOf({ blank, one_line }: Required<Pick<TextRules, "blank" | "one_
 /** A reference to a resource. A text of any shape is valid, and then not found. */
 export const Id = z
   .string()
-  .refine(isStorable, "must hold no NUL character and no lone surrogate")
+  .refine(isStorable, UNSTORABLE)
   .meta({ pattern: patternOf({ blank: true, one_line: false }) });
 
 /** What a person calls a key, a sign-in or a channel. */

@@ -77,7 +77,7 @@ function readRegistration(body: unknown): z.infer<typeof Registration> {
   if (!data.redirect_uris.every(isRedirectUri)) {
     failOAuth(
       "invalid_redirect_uri",
-      "Redirect URIs must be https, or http to localhost or a loopback address, without a fragment and without the parameters of an answer, such as code.",
+      "Redirect URIs must be https, or http to localhost or a loopback address, without a fragment and without response parameters such as code.",
     );
   }
   if (data.grant_types && !data.grant_types.includes("authorization_code")) {

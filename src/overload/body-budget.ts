@@ -67,7 +67,7 @@ export function createBodyBudget({ clock, limits = LIMITS }: BodyBudgetOptions) 
     giveUp(
       oldest!,
       new ServiceError("rate_limited", {
-        detail: "Too many bodies are under way, and this one has been for the longest.",
+        detail: "Too many request bodies are being received, and this one has taken the longest.",
         close: true,
       }),
     );

@@ -67,7 +67,7 @@ export type Arguments = Readonly<Record<string, unknown>>;
 
 /** A tool call that should follow another one. */
 export interface NextCall {
-  /** The sentence for the agent before the call, such as `No answer yet. To wait on`. */
+  /** The sentence for the agent before the call, such as `No answer yet. To keep waiting`. */
   readonly why: string;
   readonly name: string;
   readonly arguments: Arguments;

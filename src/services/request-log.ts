@@ -193,7 +193,7 @@ export function createRequestLogWriter({ store, clock, ids, log }: WriterOptions
       try {
         await store.write(due.length > 0 ? [insert, trimLogs(due)] : [insert]);
       } catch (error) {
-        log.warn("activity not written", describeError(error));
+        log.warn("request log not written", describeError(error));
         if (error instanceof ServiceError) return RETRY_AFTER;
         // What the store cannot hold must not block all later entries.
         for (const { entries } of unwritten) drop(entries.length);
@@ -207,7 +207,7 @@ export function createRequestLogWriter({ store, clock, ids, log }: WriterOptions
     running ??= writeAll().then((seconds) => {
       running = undefined;
       flush_after = seconds;
-      if (dropped > 0) log.warn("activity dropped", { entries: dropped });
+      if (dropped > 0) log.warn("request log entries dropped", { entries: dropped });
       dropped = 0;
       if (!stopped && unwritten.length + queued > 0) arm(seconds);
     });

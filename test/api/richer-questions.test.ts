@@ -192,13 +192,13 @@ test("a question with a fallback expires like any other, and its agent is told t
       answer: null,
       answered_at: null,
     });
-    expect(given.content.at(-1).text).toContain("Go by your `fallback`");
+    expect(given.content.at(-1).text).toContain("Follow your `fallback`");
     const plain = await callTool(rpc, "ask_question", { prompt: "p", expires_in: 60 });
     await clock.advance(60);
     const { content } = await callTool(rpc, "get_question", {
       question_id: plain.structuredContent.id,
     });
-    expect(content.at(-1).text).toContain("no yes");
+    expect(content.at(-1).text).toContain("not a yes");
   }
 });
 

@@ -260,7 +260,7 @@ test("log entries that an unavailable store did not accept are written once it i
   const { person, agent } = await createPair(app.url);
   for (let i = 0; i < 3; i++) await agent.send("GET /v1/tasks");
   await until(async () => (await readAll(person.send, agent.key.id)).length === 3);
-  const failed = () => app.lines.filter((line) => line.includes("activity not written")).length;
+  const failed = () => app.lines.filter((line) => line.includes("request log not written")).length;
   if (STORE_KIND === "server") {
     for (let i = 0; i < 5; i++) await agent.send("GET /v1/questions");
     await sqld!.kill();
@@ -333,7 +333,7 @@ test("while the store stays away, entries cannot fill the memory, and none is wr
   }
   await clock.advance(0.1);
   await clock.advance(1);
-  const dropped = lines.filter((line) => line.includes("activity dropped"));
+  const dropped = lines.filter((line) => line.includes("request log entries dropped"));
   expect(dropped.map((line) => JSON.parse(line).entries)).toEqual([600]);
   expect(log.stats()).toEqual({ queued: 10_000, dropped: 600 });
   expect(lines.join()).not.toContain("tool");
@@ -366,7 +366,10 @@ test("while the store stays away, entries cannot fill the memory, and none is wr
   const another = create();
   another.record(request(20_000));
   await clock.advance(1);
-  expect(JSON.parse(lines.at(-1)!)).toMatchObject({ event: "activity dropped", entries: 1 });
+  expect(JSON.parse(lines.at(-1)!)).toMatchObject({
+    event: "request log entries dropped",
+    entries: 1,
+  });
   mode = "fine";
   another.record(request(20_002));
   await another.stop();

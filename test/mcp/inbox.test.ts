@@ -79,7 +79,7 @@ for (const [era, open] of ERAS) {
     });
     const [why, name, args] = advised(empty)!;
     expect([why, name, args]).toEqual([
-      "Nothing yet. To wait on",
+      "Nothing yet. To keep waiting",
       "read_inbox",
       { peek: true, wait_seconds: 20 },
     ]);

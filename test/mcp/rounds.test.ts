@@ -146,7 +146,7 @@ test("after 8 rounds the call ends pending and says the next step in words", asy
   const { id, status } = structuredContent as any;
   expect(status).toBe("pending");
   expect((content[1] as any).text).toBe(
-    `No answer yet. To wait on, call get_question with {"question_id":"${id}","wait_seconds":50}.`,
+    `No answer yet. To keep waiting, call get_question with {"question_id":"${id}","wait_seconds":50}.`,
   );
   await client.close();
 });

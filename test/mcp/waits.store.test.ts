@@ -191,7 +191,7 @@ test("the result of an ended question says what to make of it [§12.3.5]", async
   ]);
   expect(await read(expired)).toEqual([
     "expired",
-    "Nobody answered in time, which is no yes. Take the safe course or ask again.",
+    "Nobody answered in time, which is not a yes. Take the safe course or ask again.",
   ]);
   // The answer is in the inbox, and the result says so.
   const { structuredContent, content } = await callTool(rpc, "read_inbox");

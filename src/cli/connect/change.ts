@@ -122,7 +122,7 @@ function addressIn(there: unknown, wanted: Value): readonly [name: string | null
   const name = isObject(there) && "url" in there ? "url" : "httpUrl";
   const [before, after] = [valueAt(there, [name]), valueAt(wanted, ["url"])];
   if (typeof before !== "string" || typeof after !== "string")
-    throw new Refusal("has another form");
+    throw new Refusal("has an unexpected structure");
   if (hasKey(wanted) && !hasKey(there)) {
     throw new Refusal("has the entry without a key");
   }

@@ -46,7 +46,7 @@ export function createAuthorize(options: OAuthOptions): Handler {
     if (error.code === "rate_limited") {
       return errorPage({
         title: "Too many requests",
-        text: "Too many requests that are not valid came from your address. Wait a minute and start the sign-in again.",
+        text: "Too many invalid requests came from your address. Wait a minute and start the sign-in again.",
         status: 429,
         headers: errorHeaders(error),
       });
@@ -58,8 +58,8 @@ export function createAuthorize(options: OAuthOptions): Handler {
     // The redirect URI of a client with a document is not checked yet.
     const may_go_back = asking !== null && "registered" in asking.client;
     return errorPage({
-      title: "This sign-in cannot go on",
-      text: `The program sent a request that is not valid. ${fault.message}`,
+      title: "This sign-in can't continue",
+      text: `The program sent an invalid request. ${fault.message}`,
       back: may_go_back
         ? { url: redirectTo(asking, description), host: hostOf(asking.redirect_uri) }
         : null,
@@ -69,12 +69,12 @@ export function createAuthorize(options: OAuthOptions): Handler {
   const readAsking = (sent: URLSearchParams, issuer: string): RequestingClient => {
     const once = (name: string) => {
       const [value = "", ...more] = sent.getAll(name);
-      if (more.length > 0) failOAuth("invalid_request", `${name} is there more than once.`);
+      if (more.length > 0) failOAuth("invalid_request", `${name} is repeated.`);
       return value;
     };
     const client = clients.find(once("client_id"));
     if (!client || ("document" in client && !client_documents)) {
-      return failOAuth("invalid_client", "The client_id is not known here.");
+      return failOAuth("invalid_client", "The client_id is unknown.");
     }
     const redirect_uri = once("redirect_uri");
     const fits =
@@ -102,7 +102,7 @@ export function createAuthorize(options: OAuthOptions): Handler {
       failOAuth("invalid_request", "code_challenge_method must be S256.");
     }
     if (!CHALLENGE.test(challenge)) {
-      failOAuth("invalid_request", "code_challenge is not one of S256.");
+      failOAuth("invalid_request", "code_challenge is not a valid S256 challenge.");
     }
     const resource = parameters.optional("resource");
     if (resource !== null && !isResourceOf(issuer, resource)) {

@@ -72,6 +72,6 @@ const STEPS = [
 /** For a program whose registration this server does not know. */
 export const UNKNOWN_CLIENT = {
   title: "This program must register again",
-  text: "The client_id of the program is not known here. That is so after Relay's data was replaced, or if another server had this address. Have the program forget its sign-in, and start again:",
+  text: "This server doesn't know the program's client_id. That happens after Relay's data was replaced, or if another server had this address before. Make the program forget its sign-in, then start again:",
   steps: STEPS,
 };

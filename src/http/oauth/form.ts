@@ -22,7 +22,7 @@ export interface Parameters {
 export function readParameters(sent: URLSearchParams): Parameters {
   const names = [...sent.keys()];
   if (new Set(names).size !== names.length) {
-    failOAuth("invalid_request", "A parameter is there more than once.");
+    failOAuth("invalid_request", "A parameter is repeated.");
   }
   const optional = (name: string) => sent.get(name) || null;
   return {

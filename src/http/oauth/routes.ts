@@ -53,7 +53,7 @@ export function createOAuthRoutes(options: OAuthOptions) {
   const readClient = (form: Parameters, request: Request): string | null => {
     const client_id = clientIdOf(form, request);
     if (client_id !== null && clients.find(client_id) === null) {
-      failOAuth("invalid_client", "The client_id is not known here. Register again.");
+      failOAuth("invalid_client", "The client_id is unknown. Register again.");
     }
     return client_id;
   };

@@ -100,7 +100,7 @@ function correct(operation: Json, method: string, meta: RelayMeta): void {
     operation.responses = { 204: { description: "Done" } };
   } else {
     operation.responses = {
-      ...(may_exist && { 200: { ...success, description: "It was there already" } }),
+      ...(may_exist && { 200: { ...success, description: "It already existed" } }),
       [status]: { ...success, description: status === 201 ? "Created" : "OK" },
     };
   }

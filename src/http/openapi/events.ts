@@ -48,7 +48,7 @@ export const EVENT_SCHEMAS: Json = {
     ]),
   ),
   StreamEvent: {
-    description: "An event with its name, which stands in the `event` line of its frame",
+    description: "An event with its name, which is in the `event` line of its frame",
     oneOf: NAMES.map((name) => refTo(componentOf(name))),
     discriminator: {
       propertyName: "event",

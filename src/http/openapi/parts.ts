@@ -90,7 +90,7 @@ export function healthRoute(version: string): Json {
     operationId: "getHealth",
     tags: ["Service"],
     summary: "Check whether the service works",
-    description: "Answers within 2 seconds, needs no credential and counts toward no limit.",
+    description: "Responds within 2 seconds. Needs no credential and counts toward no limit.",
     security: [],
     responses: {
       200: response("The store can be read and written", "ok"),
@@ -170,7 +170,7 @@ export const TAGS: readonly Json[] = [
     name: "OAuth",
     description: "The person's decision about a client that asks for access to a key",
   },
-  { name: "Tasks", description: "Work that an agent does or is to do" },
+  { name: "Tasks", description: "Work that an agent does or should do" },
   { name: "Live activities", description: "Tasks in progress on the lock screen of a device" },
   { name: "Questions", description: "Questions of agents, and the person's answers" },
   { name: "Inbox", description: "What happened to an agent's tasks and questions, and messages" },
