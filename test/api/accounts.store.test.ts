@@ -1,4 +1,4 @@
-/** Accounts and keys: create, read, settings, label, use, delete (docs/interface.md 5.2, 5.4). */
+/** Accounts and keys: create, read, settings, label, use, delete (§5.2, §5.4). */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";

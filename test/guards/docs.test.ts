@@ -11,10 +11,9 @@ import { hasClause, readDocument } from "./document.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 const names = ["README.md", "CHANGELOG.md", ...new Glob("docs/*.md").scanSync(root)].sort();
-/** READMEs of folders, which their layer's readers open and README does not link to. */
-const folders = ["src/overload/README.md"];
+const others = ["CONTRIBUTING.md", "SECURITY.md", "src/overload/README.md"];
 const documents = new Map<string, string>();
-for (const name of [...names, ...folders]) documents.set(name, await readText(name));
+for (const name of [...names, ...others]) documents.set(name, await readText(name));
 const document = await readDocument();
 
 /** Lines of a document that are not code. */
