@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
 import { createAgent, createPair, createPerson, createTask } from "../support/client.ts";
 import { openSession } from "../support/mcp.ts";
-import { connect, sendRaw } from "../support/raw.ts";
+import { connect, head, sendRaw } from "../support/raw.ts";
 import { until } from "../support/until.ts";
 import { exchange, expectProblem } from "../support/wire.ts";
 
@@ -54,6 +54,25 @@ test("two Content-Length headers are refused on every route, and later bodies ar
   }
   expect((await person.send("GET /v1/account")).status).toBe(200);
   for (let i = 0; i < 3; i++) await createTask(agent.send);
+});
+
+test("a body with a trailer is refused, and changes nothing", async () => {
+  const title = "has a trailer";
+  const body = JSON.stringify({ title });
+  for (const path of ["/v1/tasks", "/trpc/tasks.create"]) {
+    const headers = { ...authorization(path), "content-type": "application/json" };
+    const connection = await connect(url);
+    connection.write(
+      `${head("POST", path, { ...headers, "transfer-encoding": "chunked" })}` +
+        `${body.length.toString(16)}\r\n${body}\r\n0\r\nx-digest: none\r\n\r\n`,
+    );
+    expect([path, (await connection.answer())?.status]).toEqual([path, 400]);
+    connection.end();
+  }
+  // Anything that they had written would be visible before this one.
+  await createTask(agent.send);
+  const { body: list } = await agent.send("GET /v1/tasks?limit=500");
+  expect(list.tasks.map((task: { title: string }) => task.title)).not.toContain(title);
 });
 
 test("invalid forms of Content-Length are refused, with or without chunks", async () => {
