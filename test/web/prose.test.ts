@@ -207,6 +207,28 @@ webTest("a key or a tap shows a text that formatting changes as it was written",
   expect(await card.nth(1).getByText("Show as written").count()).toBe(0);
 });
 
+webTest("a text that fits is not cut for the control that shows it as it was written", async () => {
+  const { person, agent } = await createPair(app.url);
+  const prompt = Array.from({ length: 12 }, (_, n) => `Line **${n}**`).join("\n");
+  const context = Array.from({ length: 16 }, (_, n) => `Row **${n}**`).join("\n");
+  await ask(agent.send, { prompt, context });
+  await ask(agent.send, { prompt: "Another?" });
+  const page = await openPage(app.url, { as: person });
+  const card = page.getByRole("article").filter({ hasText: "Line 0" });
+  await card.locator("strong").getByText("15").waitFor();
+  await untilSettled(page);
+  expect(await card.getByRole("button", { name: "Show as written" }).count()).toBe(2);
+  expect(await card.getByRole("button", { name: "Show all" }).count()).toBe(0);
+  // It can be used while the text is cut, and leaves it so.
+  const long = Array.from({ length: 40 }, (_, n) => `Line **${n}**`).join("\n");
+  await ask(agent.send, { prompt: `Long\n${long}` });
+  const cut = page.getByRole("article").filter({ hasText: "Long" });
+  await cut.locator("strong").getByText("39").waitFor({ state: "attached" });
+  await press(cut.getByRole("button", { name: "Show as written" }));
+  await cut.getByText("Line **39**").waitFor({ state: "attached" });
+  expect(await cut.getByRole("button", { name: "Show all" }).count()).toBe(1);
+});
+
 webTest("lists show texts in one line, without Markdown marks", async () => {
   const { person, agent } = await createPair(app.url);
   const note = "Waits for *you*: see [the plan](https://docs.example.com/plan)";

@@ -1,6 +1,6 @@
 /** Text of a person or an agent, formatted as Markdown; plain until the formatter is loaded. */
 
-import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
+import { type ReactNode, useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { createObservable } from "../observable.ts";
 import { Boundary } from "./boundary.tsx";
 import { classes } from "./classes.ts";
@@ -33,6 +33,8 @@ interface ProseProps {
   readonly className?: string;
   /** Offers the text as it was written, if formatting changes how it looks. */
   readonly with_source?: boolean;
+  /** Wraps the text, but not the control for the text as it was written, which is no part of it. */
+  readonly around?: (text: ReactNode) => ReactNode;
 }
 
 /**
@@ -43,7 +45,7 @@ const LONG = 2_000;
 const SIMPLE = "[font-kerning:none] [font-variant-ligatures:none]";
 
 /** Shows a text with its line breaks, or as Markdown if it has any. */
-export function Prose({ text, id, className, with_source }: ProseProps) {
+export function Prose({ text, id, className, with_source, around = (one) => one }: ProseProps) {
   const loaded = useFormatter(text);
   const formatted = useMemo(() => loaded?.format(text) ?? null, [loaded, text]);
   /** The text that the person chose to see as written: another text begins formatted. */
@@ -65,15 +67,17 @@ export function Prose({ text, id, className, with_source }: ProseProps) {
       {text}
     </p>
   );
-  if (formatted === null) return plain;
+  if (formatted === null) return <>{around(plain)}</>;
   return (
-    <Boundary key={text} instead={plain}>
-      {as_written ? (
-        plain
-      ) : (
-        <div id={id} className={classes("said space-y-2", simple, className)}>
-          {formatted.nodes}
-        </div>
+    <Boundary key={text} instead={around(plain)}>
+      {around(
+        as_written ? (
+          plain
+        ) : (
+          <div id={id} className={classes("said space-y-2", simple, className)}>
+            {formatted.nodes}
+          </div>
+        ),
       )}
       {with_source && !formatted.is_plain && (
         <button

@@ -223,14 +223,21 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
         </Part>
       ) : (
         <div className="mt-2 text-lg leading-snug">
-          <Cut
-            lines={others && !linked ? LINES : Number.POSITIVE_INFINITY}
-            open={open}
-            onOpen={setOpen}
-            notice="The end isn't shown."
-          >
-            <Prose id={`${id}-prompt`} text={question.prompt} with_source />
-          </Cut>
+          <Prose
+            id={`${id}-prompt`}
+            text={question.prompt}
+            with_source
+            around={(prompt) => (
+              <Cut
+                lines={others && !linked ? LINES : Number.POSITIVE_INFINITY}
+                open={open}
+                onOpen={setOpen}
+                notice="The end isn't shown."
+              >
+                {prompt}
+              </Cut>
+            )}
+          />
         </div>
       )}
       {question.task_id !== null && <TaskLink id={question.task_id} />}

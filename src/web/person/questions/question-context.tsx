@@ -65,9 +65,15 @@ function Context({ context: text, failed, retry }: Details) {
   return (
     <div className="px-3.5 py-2.5">
       {text !== null ? (
-        <Cut lines={LINES} open={open} onOpen={setOpen} notice="The end isn't shown.">
-          <Prose text={text} with_source />
-        </Cut>
+        <Prose
+          text={text}
+          with_source
+          around={(context) => (
+            <Cut lines={LINES} open={open} onOpen={setOpen} notice="The end isn't shown.">
+              {context}
+            </Cut>
+          )}
+        />
       ) : failed ? (
         <div className="flex flex-wrap items-center gap-x-3 text-soft text-sm">
           The context didn't load.

@@ -90,7 +90,11 @@ function Details({ task, open, onEdit, onGone }: DetailsProps) {
           <ProgressBar value={task.progress} label="Progress" />
         </div>
       )}
-      {task.description.trim() !== "" && <Prose text={task.description} with_source />}
+      {task.description.trim() !== "" && (
+        <div>
+          <Prose text={task.description} with_source />
+        </div>
+      )}
       <Moves task={task} />
       <Facts
         facts={[
