@@ -1,10 +1,24 @@
 /** Relay for the fan-out bench: each message from the parent becomes an event of every account. */
 
+import { storeTime } from "../db/store/store-time.ts";
 import { startApp } from "../src/app.ts";
-import { createDeps } from "./deps.ts";
+import { systemClock } from "../src/clock.ts";
+import { readConfig } from "../src/config.ts";
+import { createIds } from "../src/ids.ts";
+import { createLog } from "../src/log.ts";
+import { CHANNELS } from "../src/notify/channels/registry.ts";
 
 const data = process.argv[2]!;
-const app = await startApp(createDeps());
+const app = await startApp({
+  config: readConfig(process.env),
+  channels: CHANNELS,
+  clock: systemClock,
+  timers: systemClock,
+  ids: createIds(systemClock),
+  log: createLog("warn", (line) => process.stderr.write(line)),
+  storeTime,
+  endProcess: () => process.exit(1),
+});
 
 let seq = 0;
 process.on("message", (account_ids: string[]) => {

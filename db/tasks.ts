@@ -149,7 +149,7 @@ export function tasksByIds(
 }
 
 /** A position in a list: that of the task with this time and id. */
-export interface TaskPosition {
+interface TaskPosition {
   readonly updated_at: number;
   readonly id: string;
 }

@@ -2,7 +2,7 @@
 
 /** From the most to the least verbose. A log writes its own level and those after it. */
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** Only ids, codes, counts and durations; never a title, prompt, answer or secret. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;

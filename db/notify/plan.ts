@@ -170,7 +170,7 @@ const plannedBySetting = insert("silent", settingDiffers);
 export type LanesByKind = Readonly<Record<NotificationKind | "ended", string>>;
 
 /** A row without its target. */
-export interface Planned {
+interface Planned {
   readonly account_id: string;
   readonly lanes: LanesByKind;
   readonly now: number;

@@ -1,9 +1,9 @@
 /** Queries on approvals by another device (§18.6). */
 
 import { LIMITS } from "../../src/limits.ts";
+import { pruner } from "../retention.ts";
 import { p, sql } from "../store/sql.ts";
 import { insertWhere, qb, select, statement, updateSet } from "../store/statement.ts";
-import { IN_BACKGROUND, type Store } from "../store/store.ts";
 import { approvals } from "./schema.ts";
 
 const isOpen = sql`expires_at > ${p("created_at", approvals.created_at)}`;
@@ -54,13 +54,8 @@ export const decideApproval = statement(
   ),
 );
 
-const prune = statement(
+/** Deletes approvals that had expired by `before`. */
+export const pruneApprovals = pruner(
   sql`delete from approvals where id in (
-    select id from approvals where expires_at <= ${p("now", approvals.expires_at)} limit ${p("limit")})`,
+    select id from approvals where expires_at <= ${p("before", approvals.expires_at)} limit ${p("limit")})`,
 );
-
-/** Deletes up to `limit` approvals that have expired by `now`, and returns their number. */
-export async function pruneApprovals(store: Store, now: number, limit: number): Promise<number> {
-  const [result] = await store.write([prune({ now, limit })], IN_BACKGROUND);
-  return result!.changes;
-}

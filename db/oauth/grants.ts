@@ -5,9 +5,9 @@ import { LIMITS } from "../../src/limits.ts";
 import { credentials } from "../credentials-schema.ts";
 import { hasRoomForKey } from "../keys.ts";
 import { atRevision } from "../outbox.ts";
+import { pruner } from "../retention.ts";
 import { p, sql } from "../store/sql.ts";
 import { insertWhere, qb, select, statement, updateSet } from "../store/statement.ts";
-import { IN_BACKGROUND, type Store } from "../store/store.ts";
 import { grants } from "./schema.ts";
 
 const atGrant = () => atRevision("grants");
@@ -174,13 +174,8 @@ export const keyOfClient = select(
     order by coalesce(last_used_at, created_at) desc limit 1`,
 );
 
-const prune = statement(
+/** Deletes grants that had expired by `before`; a trigger deletes their tokens. */
+export const pruneGrants = pruner(
   sql`delete from grants where id in (
-    select id from grants where expires_at <= ${p("now", grants.expires_at)} limit ${p("limit")})`,
+    select id from grants where expires_at <= ${p("before", grants.expires_at)} limit ${p("limit")})`,
 );
-
-/** Deletes up to `limit` grants that have expired by `now`, with their tokens, and returns the number of grants. */
-export async function pruneGrants(store: Store, now: number, limit: number): Promise<number> {
-  const [result] = await store.write([prune({ now, limit })], IN_BACKGROUND);
-  return result!.changes;
-}

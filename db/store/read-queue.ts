@@ -24,7 +24,7 @@ export const SERVER_STORE = {
 } as const;
 
 /** Runs queries in one round trip. If a single query fails, its error takes the place of its result. */
-export type ReadBatch = (
+type ReadBatch = (
   statements: readonly Statement[],
   signal: AbortSignal,
 ) => Promise<(WriteResult | Error)[]>;

@@ -6,7 +6,7 @@
 import type { Statement, WriteResult } from "./store.ts";
 
 /** A statement of a group, as it is sent. */
-export interface GroupStep {
+interface GroupStep {
   readonly statement: Pick<Statement, "sql" | "args">;
   readonly wants_rows: boolean;
   /** Places in the group of the statements whose work it does. */

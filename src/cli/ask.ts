@@ -14,7 +14,7 @@ import { EXIT, Fault, type Io, type OutputFault } from "./io.ts";
 import { openSession } from "./session.ts";
 import { configFolder, readJson, writePrivate } from "./settings.ts";
 
-export interface AskOptions {
+interface AskOptions {
   readonly choice?: readonly string[];
   readonly text?: boolean;
   readonly context?: string;

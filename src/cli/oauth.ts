@@ -17,7 +17,7 @@ const Metadata = z.object({
   registration_endpoint: z.string(),
   revocation_endpoint: z.string(),
 });
-export type Metadata = z.infer<typeof Metadata>;
+type Metadata = z.infer<typeof Metadata>;
 
 const Tokens = z.object({
   access_token: z.string(),

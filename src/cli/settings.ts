@@ -36,7 +36,7 @@ export type OAuthAccess = z.infer<typeof OAuthAccess>;
 const KeyAccess = z.object({ kind: z.literal("key"), url: z.string(), key: z.string() });
 const Access = z.discriminatedUnion("kind", [OAuthAccess, KeyAccess]);
 /** The address of a server, and the credential for it. */
-export type Access = z.infer<typeof Access>;
+type Access = z.infer<typeof Access>;
 
 const pathOf = (io: Io): string => join(configFolder(io), "access.json");
 

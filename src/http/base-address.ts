@@ -25,7 +25,7 @@ interface BaseAddressOptions {
 }
 
 /** An address for another device, or why there is none. */
-export type BestAddress =
+type BestAddress =
   | { readonly url: string; readonly reason?: never }
   | { readonly url: null; readonly reason: string };
 

@@ -3,7 +3,7 @@
 import { z } from "zod";
 
 /** Decodes the values of one query field. */
-export interface Decoder {
+interface Decoder {
   /** Decodes text to the native value. Other text stays as it is, and the schema refuses it. */
   readonly decode: (text: string) => unknown;
   /** True for a list, whose parameter may be repeated; the values are joined (§1.5.1). */

@@ -4,7 +4,7 @@
  * `error` of a response: RFC 6749 4.1.2.1 and 5.2, RFC 7591 3.2.2, RFC 8707 2. A problem (§9) becomes
  * `temporarily_unavailable` or `server_error`.
  */
-export type OAuthErrorCode =
+type OAuthErrorCode =
   | "invalid_client"
   | "invalid_client_metadata"
   | "invalid_grant"

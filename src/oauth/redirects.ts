@@ -4,7 +4,7 @@ import { isIP } from "node:net";
 import { LIMITS } from "../limits.ts";
 
 /** Where an approval leads: to a program on the person's computer, or to a web site. */
-export type LeadsTo =
+type LeadsTo =
   | { readonly kind: "this_computer"; readonly host: null }
   | { readonly kind: "web_site"; readonly host: string };
 

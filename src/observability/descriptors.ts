@@ -18,7 +18,7 @@ const DESCRIPTORS = {
 } as const;
 
 /** The system and the event loop, as a port. */
-export interface DescriptorSystem {
+interface DescriptorSystem {
   /** True if another descriptor can be opened now. */
   available(): boolean;
   /** Blocks the thread. */

@@ -37,7 +37,7 @@ export interface StoreGauges {
 }
 
 /** One minute: gauges at its beginning, and the growth of counters. */
-export interface Minute extends Gauges, Totals, StoreGauges {
+interface Minute extends Gauges, Totals, StoreGauges {
   /** When it began. */
   readonly at: number;
   readonly requests: number;

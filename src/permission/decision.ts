@@ -7,7 +7,7 @@ import type { PermissionRequest } from "./request.ts";
 import { sessionGrants } from "./session-grants.ts";
 
 /** How a request ended. */
-export interface RequestOutcome {
+interface RequestOutcome {
   /** Null when nobody answered: nothing is permitted. */
   readonly answer: string | null;
   readonly note?: string | undefined;

@@ -42,7 +42,7 @@ import { eventOf, untilDecided } from "./shared/commit.ts";
 import type { ServiceDeps } from "./shared/deps.ts";
 
 /** A token response (RFC 6749 5.1). */
-export interface Tokens {
+interface Tokens {
   readonly access_token: string;
   readonly token_type: "Bearer";
   readonly expires_in: number;

@@ -5,8 +5,8 @@ import { X509Certificate } from "node:crypto";
 import { decode, encode } from "cborg";
 import development from "node-app-attest/test/fixtures/attestation-development.json";
 import production from "node-app-attest/test/fixtures/attestation-production.json";
-import { APPLE_APP_ATTEST_ROOT } from "../../src/auth/apple-root.ts";
 import { createAttestationCheck } from "../../src/auth/attestation.ts";
+import { APPLE_APP_ATTEST_ROOT } from "../../src/auth/load-attestation.ts";
 import { APP_ID, createAuthority, type Variation } from "../support/attest.ts";
 
 /** The app of the attestations in the fixtures, and a time at which their certificates are valid. */

@@ -23,7 +23,7 @@ const BUFFERED = "Turn off buffering of responses in the proxy for /v1/events an
 
 const SEE_LOG = "Look at the log of the server";
 
-export type Owner = "agent" | "account";
+type Owner = "agent" | "account";
 
 /** Finds out whether the credential is an agent's or an account's; null if the server refuses it. */
 export async function checkCredential(

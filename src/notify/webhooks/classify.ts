@@ -7,7 +7,7 @@ import { retryAfter } from "../requests.ts";
 import { isWebPage } from "../web-page.ts";
 
 /** An answer, or why there was none. */
-export type WebhookAnswer = OutboundAnswer | { readonly fault: OutboundFault };
+type WebhookAnswer = OutboundAnswer | { readonly fault: OutboundFault };
 
 /** `code` is counted and shown as `last_error`; `ok` for what was accepted. */
 export type WebhookVerdict =

@@ -73,7 +73,7 @@ const PARTS = {
   plain: "bg-edge",
 } as const;
 
-export interface Share {
+interface Share {
   readonly name: string;
   readonly value: number;
   readonly color: keyof typeof PARTS;

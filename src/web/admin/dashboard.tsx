@@ -7,12 +7,11 @@ import type { Fault } from "../state/api.ts";
 import { Ago } from "../ui/ago.tsx";
 import { Button } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
-import { Problem } from "../ui/parts.tsx";
+import { Problem, Skeleton } from "../ui/parts.tsx";
 import { fullTime } from "../ui/time.ts";
 import { Accounts } from "./accounts.tsx";
 import type { AdminApi, Minute } from "./api.ts";
 import { count } from "./numbers.ts";
-import { Panel } from "./panel.tsx";
 import { Jobs, Outbox, Process, Pushes, Rows, StoreState } from "./panels.tsx";
 import { type PolledFigures, processesInTurn, useFigures } from "./poll.ts";
 import { Title } from "./title.tsx";
@@ -188,3 +187,34 @@ function Tile({ name, bad, children }: { name: string; bad: boolean; children: R
 
 /** The last full minute, or the current one if there is none yet. */
 const lastWhole = (minutes: readonly Minute[] | undefined) => minutes?.at(-2) ?? minutes?.at(-1);
+
+interface PanelProps<Data> {
+  readonly title: string;
+  /** Which processes the figures cover. */
+  readonly of: "this process" | "all processes" | "both";
+  readonly data: Data | null | undefined;
+  readonly fault: Fault | undefined;
+  readonly children: (data: Data) => ReactNode;
+}
+
+/** Shows the latest data and, above it, why the last refresh failed. */
+function Panel<Data>({ title, of, data, fault, children }: PanelProps<Data>) {
+  return (
+    <section aria-label={title} className="card min-w-0 p-5">
+      <div className="mb-4 flex flex-wrap items-baseline justify-between gap-x-3">
+        <h2 className="font-semibold text-base">{title}</h2>
+        <span className="text-faint text-sm">
+          {of === "both" ? "this process and the shared store" : of}
+        </span>
+      </div>
+      {fault && (
+        <div className="mb-4">
+          <Problem>{fault.message}</Problem>
+        </div>
+      )}
+      {data === null || data === undefined
+        ? !fault && <Skeleton rows={2} label={`Loading ${title.toLowerCase()}`} />
+        : children(data)}
+    </section>
+  );
+}

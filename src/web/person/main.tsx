@@ -4,10 +4,10 @@ import { can_start } from "../start.ts";
 import "../styles.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { takeOverSharedSignIn } from "../state/carry-over.ts";
 import { recoverAccount } from "../state/new-account.ts";
 import { watchPairingLinks } from "../state/pairing.ts";
 import { resume } from "../state/session.ts";
+import { takeOverSharedSignIn } from "../state/shared-sign-in.ts";
 import { startCode } from "../state/start-code.ts";
 import { App } from "./app.tsx";
 

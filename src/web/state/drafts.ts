@@ -13,7 +13,7 @@ const PREFIX = "draft.";
 /** Id of the account that the drafts belong to. */
 const OWNER = "drafts-of";
 
-export interface Draft<T> {
+interface Draft<T> {
   readonly value: T;
   /** The idempotency key it was sent under, while unconfirmed and unchanged; null: not sent. */
   readonly sent_as: string | null;

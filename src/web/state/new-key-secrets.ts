@@ -10,7 +10,7 @@ import { createObservable } from "../observable.ts";
 import { local, tab, unscoped } from "./storage.ts";
 import type { Store } from "./store.ts";
 
-export interface NewKeySecret {
+interface NewKeySecret {
   readonly id: string;
   readonly label: string;
   readonly secret: string;

@@ -10,7 +10,7 @@ import { local } from "./storage.ts";
 const PUSH_CHANNEL = "push-channel";
 
 /** This browser's channel, as kept in local storage. */
-export interface PushChannel {
+interface PushChannel {
   readonly id: string;
   /** Endpoint of the subscription that the server has. */
   readonly endpoint: string;

@@ -3,7 +3,7 @@
 import { useState } from "react";
 import { type Fault, faultOf } from "../state/api.ts";
 
-export interface Action {
+interface Action {
   readonly busy: boolean;
   readonly fault: Fault | null;
   /** Resolves to true if it succeeded. */

@@ -28,7 +28,7 @@ export interface SubscriptionChangeEvent extends WorkerEvent {
   readonly oldSubscription?: PushSubscription | null;
   readonly newSubscription?: PushSubscription | null;
 }
-export interface WindowClient {
+interface WindowClient {
   readonly url: string;
   readonly focused: boolean;
   focus(): Promise<WindowClient>;

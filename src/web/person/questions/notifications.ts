@@ -18,7 +18,7 @@ const CHOICE = "notify";
 /** Matches the addresses at which the questions themselves are shown. */
 const QUESTIONS = /^(#\/?|#\/questions.*)?$/;
 
-export type NotificationState = "on" | "off" | "blocked" | "unsupported";
+type NotificationState = "on" | "off" | "blocked" | "unsupported";
 
 /** True if this browser shows notifications for new questions. */
 export function notificationState(): NotificationState {
