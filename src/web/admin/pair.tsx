@@ -37,7 +37,8 @@ function Code({ api, account_id }: { api: AdminApi; account_id: string }) {
       </p>
       <p className="text-soft">
         Anyone with the code has full access to this account, so make sure you know who is asking
-        for it. Making it is logged, and the person sees in the list of sign-ins that you added it.
+        for it. The server logs that you made it, and the person sees in the list of sign-ins that
+        you added the browser.
       </p>
       {fault && <Problem>{fault.message}</Problem>}
       <Button variant="primary" busy={busy} onClick={() => void make()}>

@@ -11,7 +11,8 @@ const GRACE = 5;
 
 /**
  * Over HTTP/1.1 a browser opens six connections to a server, so six open pages with a stream each would
- * leave none for requests. Without the Web Locks API (plain HTTP from another machine), every one has a stream. `onChange` is called when {@link has} may have changed.
+ * leave none for requests. Without the Web Locks API (plain HTTP from another machine), every page has a
+ * stream. `onChange` is called when `has` may return another value.
  */
 export function createStreamLeader(onChange: () => void) {
   const ended = new AbortController();

@@ -13,7 +13,8 @@ const NEWLINES = 3;
 const SPACES = 64;
 
 /**
- * White space; runs of one invisible character, or of one that marks use; and so many combining marks that they would draw over other lines.
+ * White space; runs of one invisible character, or of one that marks use; and so many combining marks that
+ * they would draw over other lines.
  */
 const SPECIAL =
   /[ \t\n]+|([\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\u27e8\u27e9])\1*|\p{M}{4,}/gu;
