@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { keyOf, keysOf, optionOf } from "../../src/web/person/questions/answer-keys.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, createPair } from "../support/client.ts";
-import { browserTests, openPage, PHONE, untilSteady } from "./browser.ts";
+import { browserTests, card, openPage, PHONE, untilSteady } from "./browser.ts";
 import { untilFocused } from "./keys.ts";
 
 const webTest = browserTests();
@@ -77,7 +77,6 @@ test("a pressed key counts by its character or, where the layout has another cha
   }
 });
 
-const card = (page: Page, text: string) => page.locator("article", { hasText: text });
 /** The keys shown on a card. */
 const keysIn = async (page: Page, text: string) =>
   (await card(page, text).locator("kbd").filter({ visible: true }).allTextContents()).join("");

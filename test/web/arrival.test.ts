@@ -6,7 +6,9 @@ import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPair, createPerson } from "../support/client.ts";
 import {
   browserTests,
+  card,
   expectComplaints,
+  inHistory,
   LAN_NAME,
   openPage,
   PHONE,
@@ -16,10 +18,6 @@ import { focused, untilFocused } from "./keys.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
-
-const card = (page: Page, text: string) => page.locator("article", { hasText: text });
-const inHistory = (page: Page, text: string) =>
-  page.locator("section", { hasText: "History" }).locator("li", { hasText: text });
 
 webTest("the keys of the first question work on arrival, without a click or a Tab", async () => {
   const { person, agent } = await createPair(app.url);

@@ -235,6 +235,13 @@ export async function goOffline(page: Page): Promise<void> {
   await page.getByText(/^Offline\./).waitFor();
 }
 
+/** The card of a question with this text. */
+export const card = (page: Page, text: string) => page.locator("article", { hasText: text });
+
+/** A question with this text under **History**. */
+export const inHistory = (page: Page, text: string) =>
+  page.locator("section", { hasText: "History" }).locator("li", { hasText: text });
+
 export async function untilLive(page: Page): Promise<void> {
   await page.locator("[data-connection=live]").waitFor({ state: "attached" });
 }

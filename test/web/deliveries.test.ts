@@ -9,6 +9,7 @@ import { startNtfy } from "../support/ntfy.ts";
 import { until } from "../support/until.ts";
 import {
   browserTests,
+  card,
   DESK,
   expectComplaints,
   openPage,
@@ -23,7 +24,6 @@ const apple = await startApple();
 const ntfy = await startNtfy();
 const app = await startTestApp({ env: apple.env("SANDBOX") });
 
-const card = (page: Page, text: string) => page.locator("article", { hasText: text });
 const LONG = "A line of the prompt.\n".repeat(60);
 
 const deliveriesOf = async ({ send }: Person, id: string): Promise<any[]> =>

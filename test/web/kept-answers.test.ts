@@ -7,6 +7,7 @@ import { ask, client, createPair, createPerson, pair } from "../support/client.t
 import { until } from "../support/until.ts";
 import {
   browserTests,
+  card,
   expectComplaints,
   goOffline,
   openPage,
@@ -22,7 +23,6 @@ const app = await startTestApp();
 /** Folder for screenshots to look at; none when unset. */
 const PICTURES = process.env.RELAY_TEST_PICTURES;
 
-const card = (page: Page, text: string) => page.getByRole("article").filter({ hasText: text });
 const stored = (page: Page) => page.evaluate(() => localStorage.getItem("relay.answers"));
 
 async function comeBack(page: Page): Promise<void> {

@@ -1,12 +1,13 @@
 /** Questions in the page: live, answered by mouse and keyboard, and closed elsewhere. */
 
 import { expect } from "bun:test";
-import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPair, createTask } from "../support/client.ts";
 import {
   browserTests,
+  card,
   expectComplaints,
+  inHistory,
   openPage,
   openProfile,
   PHONE,
@@ -17,10 +18,6 @@ import {
 
 const webTest = browserTests();
 const app = await startTestApp();
-
-const card = (page: Page, text: string) => page.locator("article", { hasText: text });
-const inHistory = (page: Page, text: string) =>
-  page.locator("section", { hasText: "History" }).locator("li", { hasText: text });
 
 webTest("a question appears at once, with agent, host and time left", async () => {
   const { person } = await createPair(app.url);

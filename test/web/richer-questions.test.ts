@@ -1,21 +1,25 @@
 /** Context, links, other answers, notes and fallbacks in the page (§2.5). */
 
 import { expect } from "bun:test";
-import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { ask, createPair } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { until } from "../support/until.ts";
-import { browserTests, expectComplaints, go, openPage, PHONE, press } from "./browser.ts";
+import {
+  browserTests,
+  card,
+  expectComplaints,
+  go,
+  inHistory,
+  openPage,
+  PHONE,
+  press,
+} from "./browser.ts";
 import { violations } from "./page-checks.ts";
 
 const webTest = browserTests();
 const clock = createTestClock();
 const app = await startTestApp({ clock });
-
-const card = (page: Page, text: string) => page.locator("article", { hasText: text });
-const inHistory = (page: Page, text: string) =>
-  page.locator("section", { hasText: "History" }).locator("li", { hasText: text });
 
 const RICH = {
   prompt: "Merge the change?",
