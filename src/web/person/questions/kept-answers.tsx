@@ -43,7 +43,11 @@ export function WaitingAnswer({ given, onChange }: WaitingAnswerProps) {
 }
 
 /** The answer and note in quotation marks, and the question. */
-export function AnswerQuote({ given: { answer, prompt, note } }: { given: KeptAnswer }) {
+export function AnswerQuote({
+  given: { answer, prompt, note },
+}: {
+  given: Pick<KeptAnswer, "answer" | "prompt" | "note">;
+}) {
   return (
     <>
       “<bdi dir="auto">{answer}</bdi>” to “
@@ -91,9 +95,14 @@ function RefusedAnswer({ given }: { given: KeptAnswer }) {
             ? `Your ${draft ? "draft" : "answer"} wasn't sent: ${REASONS[why!]}.`
             : `Your answer wasn't sent. ${reason}`}
         </span>
-        <span className="line-clamp-4">
-          <AnswerQuote given={given} />
+        <span className="line-clamp-2">
+          <AnswerQuote given={{ answer: given.answer, prompt }} />
         </span>
+        {given.note !== undefined && (
+          <span className="line-clamp-2">
+            With the note “<bdi dir="auto">{given.note}</bdi>”
+          </span>
+        )}
       </p>
       {why === "expired" && key_id !== undefined && (
         <LateAnswer
