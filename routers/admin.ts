@@ -21,7 +21,7 @@ import { formatError, toTrpcError } from "../src/rpc/errors.ts";
 import type { Admin } from "../src/services/admin.ts";
 import type { Pairings } from "../src/services/pairings.ts";
 
-/** What every admin procedure gets. */
+/** The context of every admin procedure. */
 export interface AdminContext {
   /** Null without a valid admin token. */
   readonly caller: AdminCaller | null;

@@ -1,4 +1,4 @@
-/** What every procedure call gets, on every surface. */
+/** The context of every procedure call, on every surface. */
 
 import type { ServiceError } from "../src/errors.ts";
 import type { IdempotentRequest } from "../src/model/idempotency.ts";
@@ -42,7 +42,7 @@ export interface Services {
   readonly requestLog: RequestLog;
 }
 
-/** How a permission hook calls `/mcp?tools=approve`: what its address and its headers say (§12.6). */
+/** The options of a permission hook's call to `/mcp?tools=approve`, from its address and headers (§12.6). */
 export interface HookCall {
   /** Seconds that a request waits; null: as is usual for the client. */
   readonly wait: number | null;
@@ -50,7 +50,7 @@ export interface HookCall {
   readonly server: string | undefined;
   /** False: the client accepts no stream, so it must be answered soon. */
   readonly streams: boolean;
-  /** What the MCP client calls itself. */
+  /** The name that the MCP client gives itself. */
   readonly client_name: string | null;
   /** For the request log, which the text for the hook does not decide. */
   readonly outcome: { error: ServiceError | null; only_waited: boolean };

@@ -1,4 +1,4 @@
-/** What the list pages of all lists share: query parameters, and what the documentation says of them. */
+/** Shared by all lists: the query parameters of list pages, and their documentation. */
 
 import { z } from "zod";
 import { integer } from "../src/model/integer.ts";

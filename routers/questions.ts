@@ -15,7 +15,7 @@ import { account, anyone, key, router, routes } from "./trpc.ts";
 
 const route = routes("Questions");
 
-/** The next call while a question is pending: wait on (§6.2). */
+/** The next call while a question is pending: keep waiting (§6.2). */
 function waitOn({ id, status }: Question): NextCall | null {
   if (status !== "pending") return null;
   return {
@@ -25,7 +25,7 @@ function waitOn({ id, status }: Question): NextCall | null {
   };
 }
 
-/** What an agent is told about a question by its status (§12.3.5). */
+/** The note for an agent on a question, by status (§12.3.5). */
 const OUTCOMES: Readonly<Record<Question["status"], string | null>> = {
   pending: null,
   answered: "Act on this answer once: read_inbox returns it again.",

@@ -7,7 +7,7 @@ interface ToolTraits {
   readonly reads?: boolean;
   /** It can undo or overwrite what was there. */
   readonly destroys?: boolean;
-  /** The same call again changes nothing more: what MCP calls `idempotentHint`. */
+  /** Calling it again changes nothing more: `idempotentHint` in MCP. */
   readonly repeats_safely?: boolean;
   /** It reaches someone outside: the person, or another agent. */
   readonly person?: boolean;

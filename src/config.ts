@@ -254,8 +254,8 @@ type Table = typeof CONFIG;
 export type Config = { readonly [Name in keyof Table]: z.output<Table[Name]["schema"]> };
 
 /**
- * What is wrong with a variable, in one line. It never repeats the value, which may be a secret, except for the path of
- * a file.
+ * Says what is wrong with a variable, in one line. It never repeats the value, which may be a secret, except for the
+ * path of a file.
  */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
@@ -310,7 +310,7 @@ function checkPushes(config: Config, needs: Needs): void {
   if (config.APNS_SANDBOX_KEY === undefined) needs("APNS_PRODUCTION_KEY", "APNS_TEAM_ID");
 }
 
-/** What is wrong with a `PUBLIC_URL`; null if it is valid. */
+/** Says what is wrong with a `PUBLIC_URL`; null if it is valid. */
 function publicUrlFault(text: string): string | null {
   const [, authority = "", path = ""] = /^https?:\/\/([^/\\?#]*)([^?#]*)$/.exec(text) ?? [];
   const url = URL.parse(text);

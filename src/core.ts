@@ -64,7 +64,7 @@ import { createDeliveryFigures } from "./services/store-statistics.ts";
 import { createTasks } from "./services/tasks.ts";
 import { createSigner } from "./signer.ts";
 
-/** What the process provides, and tests replace. */
+/** Provided by the process, and replaced in tests. */
 export interface AppDeps {
   readonly config: Config;
   /** All notification channels, configured or not. */

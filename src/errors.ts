@@ -7,9 +7,9 @@ interface ErrorKind {
   readonly status: number;
   readonly trpc: TRPC_ERROR_CODE_KEY;
   readonly title: string;
-  /** What it means and what to do: the text of `/problems/<code>`. */
+  /** The text of `/problems/<code>`: what the error means and what to do. */
   readonly help: string;
-  /** Seconds for `Retry-After` where the thrower gives none. */
+  /** Seconds for `Retry-After`, unless the error sets its own. */
   readonly retry_after?: number;
 }
 
@@ -186,7 +186,7 @@ export type FieldReasons = Readonly<Record<string, string>>;
 export const UNKNOWN_FIELD = "is not a field of this request";
 
 interface ErrorOptions {
-  /** What a person may read about this case, never with a value that was sent. */
+  /** A sentence about this case for people, never with a value that was sent. */
   readonly detail?: string;
   readonly fields?: FieldReasons;
   /** Seconds for `Retry-After`, if not the default of the code. */
@@ -195,7 +195,7 @@ interface ErrorOptions {
   readonly cause?: unknown;
   /** `WWW-Authenticate` of a 401, if it is more than `Bearer`. */
   readonly challenge?: string;
-  /** True: the connection is closed after the answer, as the rest of the request is not wanted. */
+  /** True: the connection is closed after the response, without reading the rest of the request. */
   readonly close?: boolean;
   /** Of `unauthorized`: true if this store ended the account token (§4.1.7). */
   readonly ended?: boolean;

@@ -18,7 +18,7 @@ export interface Ids {
   webhookSecret(): string;
   /** 256 random bits in base64url. */
   challenge(): string;
-  /** So many random bytes. */
+  /** `bytes` random bytes. */
   random(bytes: number): Uint8Array;
   /** A value that no other call in any process returns, for a revision of a row or a lease. */
   unique(): string;

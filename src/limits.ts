@@ -2,7 +2,8 @@
 
 /**
  * Limits by subject (§10). Lengths count Unicode code points and times are seconds, unless the name or the
- * comment says otherwise. A guard compares them with docs/interface.md; tuning stands beside its code.
+ * comment says otherwise. A guard compares them with docs/interface.md. Tuning constants are beside the
+ * code that uses them.
  */
 export const LIMITS = {
   // Request bodies.
@@ -217,7 +218,7 @@ export const LIMITS = {
   access_token_life: 86_400,
   /** Seconds from when the client got it. */
   refresh_token_life: 60 * 86_400,
-  /** Seconds in which a used refresh token gives the same successor. */
+  /** Seconds in which a used refresh token returns the same successor. */
   refresh_again: 600,
   /** Clients with access to one key; one more ends the access that was renewed longest ago. */
   grants_per_key: 20,

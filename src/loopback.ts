@@ -1,4 +1,4 @@
-/** Which hosts are this machine, and which requests therefore take no proxy of the environment. */
+/** Which hosts are this machine, and which requests therefore ignore the environment's proxy. */
 
 import { isIP } from "node:net";
 

@@ -40,7 +40,7 @@ export function createAttestationCheck({ app_id, root }: CheckOptions): Attestat
     if (!leads([leaf, intermediate, anchor], now))
       return "the certificates do not lead to the root";
 
-    // The app gives the device the digest of the challenge's text.
+    // The app passes the digest of the challenge's text to the device.
     const nonce = sha256(Buffer.concat([auth_data, sha256(challenge)]));
     const extension = leaf.fields.extensions?.find(({ extnID }) => extnID === NONCE_OID);
     if (!extension || !Buffer.concat([NONCE_HEAD, nonce]).equals(bytes(extension.extnValue.buffer)))

@@ -111,7 +111,7 @@ export function createAuth({ store, clock, tickets }: AuthOptions) {
     },
 
     /**
-     * What {@link authenticate} last gave for this header; null on an embedded store. The credential may have ended
+     * The last result of {@link authenticate} for this header; null on an embedded store. The credential may have ended
      * since, so confirm it before the response.
      */
     recall(header: string | null): Authenticated | null {

@@ -101,7 +101,7 @@ async function byPipes(io: ChildIo, command: readonly string[], observe: Observe
   return codeOf(child);
 }
 
-/** Resolves to whether the work ends within so many seconds. */
+/** Resolves to true if the work ends within `seconds`. */
 async function within(
   { timers }: ChildIo,
   seconds: number,

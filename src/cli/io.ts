@@ -1,4 +1,4 @@
-/** What a command uses of its process; tests replace it. */
+/** The parts of its process that a command uses; tests replace them. */
 
 import type { Timers } from "../client/timers.ts";
 

@@ -36,7 +36,7 @@ export async function pause(timers: Timers, seconds: number, signal?: AbortSigna
 /** Seconds before each retry; the last one repeats. */
 const BACKOFF = [0.5, 1, 2, 4, 8, 15] as const;
 
-/** Seconds before the next attempt after so many failures, varied by a quarter. */
+/** Seconds before the next attempt after `failures` failures in a row, varied by a quarter. */
 export function backoff(timers: Timers, failures: number): number {
   const seconds = BACKOFF[failures] ?? BACKOFF.at(-1)!;
   return seconds * (0.75 + timers.jitter() / 2);

@@ -43,7 +43,7 @@ export interface RefusedMessage {
   readonly rpc_code: number;
   readonly status: number;
   readonly data: object;
-  /** What is wrong, if the number does not say it. */
+  /** Says what is wrong, if the number does not. */
   readonly error?: ServiceError;
 }
 

@@ -45,7 +45,7 @@ export function toolResult(value: object, next: NextCall | null, note: string | 
   };
 }
 
-/** The result of a tool that gives a text. */
+/** The result of a tool that returns a text. */
 export const textResult = (text: string) => ({ content: [say(text)] });
 
 /**

@@ -14,7 +14,7 @@ export interface ObjectSchema extends JsonSchema {
   readonly required?: readonly string[];
 }
 
-/** What the output schemas of one list share, so that each resource is described once. */
+/** State that the output schemas of one list share, so that each resource is described once. */
 export interface SchemaList {
   /** Name of a resource -> the tool that returns it whole, to which other schemas refer. */
   readonly returned_by: ReadonlyMap<string, string>;

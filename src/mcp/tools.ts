@@ -105,7 +105,7 @@ function toTool(procedure: Procedure<Context>, mcp: ToolMeta, list: SchemaList) 
       annotations: mcp.annotations,
     },
     for_hooks: mcp.for_hooks === true,
-    /** True: it takes `wait_seconds`. */
+    /** True: it accepts `wait_seconds`. */
     waits,
     /** True: a wait may take several rounds. */
     rounds: mcp.rounds === true,

@@ -53,7 +53,7 @@ export const Grant = z
   .meta({ id: "Grant" });
 export type Grant = z.infer<typeof Grant>;
 
-/** What an approval gives. */
+/** The result of an approval. */
 export const Approved = z
   .object({
     key: Key,
@@ -67,7 +67,7 @@ export const Denied = z
   .object({ redirect_to: z.string().nullable() })
   .meta({ id: "AuthorizationDenied" });
 
-/** What a browser without a sign-in waits with. */
+/** The secret with which a browser without a sign-in waits. */
 export const Approval = z
   .object({
     code: z.string().meta({ description: "8 characters as `XXXX-XXXX`, for a person to compare" }),

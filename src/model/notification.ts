@@ -1,4 +1,4 @@
-/** What all channels share: kinds of notifications, purposes of targets, outcomes of deliveries (§14). */
+/** Shared by all channels: kinds of notifications, purposes of targets, outcomes of deliveries (§14). */
 
 /**
  * `question`, `task`: shown to the person. `silent`: something changed, or is to be cleared. `widget`: the counts
@@ -15,7 +15,7 @@ export const NOTIFICATION_KINDS = [
 ] as const;
 export type NotificationKind = (typeof NOTIFICATION_KINDS)[number];
 
-/** What a target accepts. `activity`: one live activity, whose task is the subject of the target. */
+/** The notifications that a target accepts. `activity`: one live activity, whose task is the subject of the target. */
 export const PURPOSE_NAMES = ["alert", "widget", "activity_start", "activity"] as const;
 export type Purpose = (typeof PURPOSE_NAMES)[number];
 

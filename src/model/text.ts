@@ -51,7 +51,7 @@ export const Id = z
   .refine(isStorable, UNSTORABLE)
   .meta({ pattern: patternOf({ blank: true, one_line: false }) });
 
-/** What a person calls a key, a sign-in or a channel. */
+/** The name that a person gives a key, a sign-in or a channel. */
 export const Label = text({ max: LIMITS.label });
 
 /** Epoch seconds with millisecond resolution. */

@@ -7,7 +7,7 @@ import { createSignedTokens, type Signer } from "../signer.ts";
 import { failOAuth } from "./fault.ts";
 import { isRedirectUri } from "./redirects.ts";
 
-/** What a client says of itself, unverified. */
+/** A client's description of itself, unverified. */
 export interface Client {
   /** Digest of its `client_id`. */
   readonly digest: string;
@@ -32,7 +32,7 @@ export function createClients(signer: Signer) {
   const sealed = createSignedTokens(signer, "oauth-client");
 
   return {
-    /** Gives the response (RFC 7591 3.2.1). Throws `invalid_client_metadata` or `invalid_redirect_uri`. */
+    /** Returns the response (RFC 7591 3.2.1). Throws `invalid_client_metadata` or `invalid_redirect_uri`. */
     register(body: unknown, now: number): Readonly<Record<string, unknown>> {
       const { redirect_uris, client_name } = readRegistration(body);
       const name = nameOf(client_name);

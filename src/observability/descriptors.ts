@@ -30,7 +30,7 @@ interface DescriptorSystem {
 interface DescriptorOptions {
   readonly clock: Pick<Clock, "elapsed" | "after">;
   readonly system: DescriptorSystem;
-  /** What uses the descriptors, for the log line. */
+  /** The users of descriptors, for the log line. */
   readonly usage: () => LogFields;
   readonly log: Log;
 }

@@ -6,7 +6,7 @@ import type { LaneHealth } from "../model/notification.ts";
 import { counter, gauge, type Histogram, histogram, type Metric } from "./metrics.ts";
 import type { ProcessStats } from "./process-stats.ts";
 
-/** What one job did in this process. */
+/** The runs of one job in this process. */
 export interface JobStats {
   readonly name: string;
   /** Seconds between passes. */
@@ -24,7 +24,7 @@ export interface JobStats {
   readonly last_error: string | null;
 }
 
-/** What the metrics are read from. */
+/** The sources of the metrics. */
 interface MetricSources {
   readonly version: string;
   readonly clock: Pick<Clock, "now">;

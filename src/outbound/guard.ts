@@ -127,7 +127,7 @@ export function createOutbound(options: OutboundOptions) {
   return {
     /**
      * Throws {@link OutboundError} if the URL cannot be called, for the `422` of its giver. {@link request} checks again,
-     * since that may change. `owner`: id of the account that gives the URL.
+     * since that may change. `owner`: id of the account that the URL is from.
      */
     async check(url: string, owner: string): Promise<void> {
       const parsed = parse(url);

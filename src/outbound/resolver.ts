@@ -20,7 +20,7 @@ export type Resolve = (host: string, owner: string) => Promise<readonly string[]
 interface ResolverOptions {
   /** Real time, also in tests. */
   readonly timers: Pick<Clock, "after" | "elapsed">;
-  /** What tests use instead of the system's: name servers, paths of files, name services. */
+  /** Replacements for the system's name servers, files and name services in tests. */
   readonly servers?: readonly string[];
   readonly resolv_conf?: string;
   readonly hosts_file?: string;

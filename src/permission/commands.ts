@@ -8,7 +8,7 @@ import { planIn } from "./plan-mode.ts";
 import type { PermissionRequest } from "./request.ts";
 import { oneVisibleLine } from "./visible.ts";
 
-/** What a tool call does, in full. */
+/** The whole input of a tool call, as the person sees it. */
 export interface ShownInput {
   readonly form: QuestionAction["form"];
   readonly text: string;

@@ -10,7 +10,7 @@ import type { PermissionRequest } from "./request.ts";
 import { sessionGrants } from "./session-grants.ts";
 import { makeCompact, oneVisibleLine } from "./visible.ts";
 
-/** What the person can answer. */
+/** The answers that the person can choose. */
 export const ANSWERS = {
   allow: "Allow",
   deny: "Deny",

@@ -5,9 +5,4 @@ import { apns } from "./apns/channel.ts";
 import { ntfy } from "./ntfy/channel.ts";
 import { webPush } from "./web-push/channel.ts";
 
-export const CHANNELS: readonly Channel[] = [
-  // One line for each.
-  apns,
-  ntfy,
-  webPush,
-];
+export const CHANNELS: readonly Channel[] = [apns, ntfy, webPush];

@@ -20,7 +20,7 @@ export const ANY: InView = {
   options: { rootMargin: "0px 0px -96px 0px" },
 };
 
-/** Whether so much of the element is in view, in a visible document. */
+/** True while that part of the element is in view, in a visible document. */
 export function useInView(
   element: RefObject<HTMLElement | null>,
   { isIn, options } = HALF,

@@ -72,7 +72,7 @@ export type KeptAnswers = ReturnType<typeof createKeptAnswers>;
 export function createKeptAnswers({ calls, store, ended, accountId }: KeptAnswersOptions) {
   const kept = createObservable<readonly KeptAnswer[]>([]);
   const sent = createListeners();
-  /** Attempts in a row that the server did not take. */
+  /** Attempts in a row that the server did not accept. */
   let failures = 0;
 
   const read = () => kept.set(answersOf(accountId()));
@@ -121,7 +121,7 @@ export function createKeptAnswers({ calls, store, ended, accountId }: KeptAnswer
     return Math.min(SLOWEST, AGAIN * 2 ** Math.max(0, failures - 1));
   };
 
-  /** Sends one answer. Null if the server has taken it, else the fault's code. */
+  /** Sends one answer. Null if the server has accepted it, else the fault's code. */
   const sendOne = async (one: KeptAnswer): Promise<string | null> => {
     const { question_id, answer, note, key } = one;
     try {
@@ -175,7 +175,7 @@ export function createKeptAnswers({ calls, store, ended, accountId }: KeptAnswer
 
     subscribe: kept.subscribe,
 
-    /** Calls a listener when the server has taken an answer that waited. */
+    /** Calls a listener when the server has accepted an answer that waited. */
     onSent: sent.subscribe,
 
     /**

@@ -8,7 +8,7 @@ interface LinkCodeOptions {
   readonly name: string;
   /** Matches the address after `#`; its first group is the code. */
   readonly address: RegExp;
-  /** True if this server takes such codes. */
+  /** True if this server accepts such codes. */
   readonly accepts?: () => boolean;
 }
 
@@ -26,7 +26,7 @@ export function createLinkCode({ name, address, accepts = () => true }: LinkCode
     tell();
   };
 
-  /** Takes the code out of the address, where it would stay visible and in the history. */
+  /** Removes the code from the address, where it would stay visible and in the history. */
   const take = () => {
     const found = address.exec(location.hash.slice(1))?.[1];
     if (found === undefined) return;

@@ -17,7 +17,7 @@ interface Receipt {
 
 /** Seconds that receipts are collected before they are sent one by one. */
 const GATHER = 1;
-/** Seconds until receipts that the server has not taken are sent again. */
+/** Seconds until receipts that the server has not accepted are sent again. */
 const AGAIN = 30;
 /** Most receipts that wait for the server; the oldest are dropped. */
 const WAITING = 100;

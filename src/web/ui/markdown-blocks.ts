@@ -146,7 +146,7 @@ function wordsIn(text: string): number {
 }
 
 /**
- * True if nothing of a block is lost. Markdown drops some words, such as cells beyond the width of
+ * True if no part of a block is lost. Markdown drops some words, such as cells beyond the width of
  * a table, and what is nested too deep.
  */
 function isWhole(source: string, block: readonly Token[]): boolean {

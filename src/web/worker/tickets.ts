@@ -18,7 +18,7 @@ export interface Ticket {
   readonly ticket: string;
 }
 
-/** What became of an answer. */
+/** The outcome of an answer. */
 export type AnswerOutcome =
   | { readonly is: "answered"; readonly answer: string }
   /** The question had ended. `answer`: null unless another answer came first. */
@@ -26,7 +26,7 @@ export type AnswerOutcome =
   /** The server refused it, or could not be reached. */
   | { readonly is: "refused" | "unreachable" };
 
-/** Answers the question. Safe to repeat: the server takes the same answer twice as one. */
+/** Answers the question. Safe to repeat: the server counts the same answer twice as one. */
 export async function sendAnswer(ticket: Ticket, answer: string): Promise<AnswerOutcome> {
   const response = await persist(() => request(ticket, "POST", "/answer", { answer }));
   if (!response) return { is: "unreachable" };
