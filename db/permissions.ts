@@ -79,7 +79,7 @@ interface NewAction extends Question {
   readonly asked_in: string | null;
   readonly action_digest: string;
   readonly action_calls: number;
-  /** As for {@link joinAction}, which must find no question. */
+  /** `action_calls` of the other kind of call, which alone must have asked the question. */
   readonly other_call: number;
   readonly of_session: string | null;
   readonly of_agent: string | null;

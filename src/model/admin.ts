@@ -177,7 +177,7 @@ export const PushFigures = z.object({
   queues: z.array(z.object({ ...LaneName, rows: count, oldest_at: Timestamp })).nullable(),
   /** Outcomes of the last 500 deliveries of all processes, without webhooks. */
   outcomes: z.record(Outcome, count).nullable(),
-  /** The same outcomes by channel. */
+  /** Outcomes of those deliveries by channel. */
   outcomes_by_channel: z
     .array(z.object({ channel: z.string(), outcomes: z.record(Outcome, count) }))
     .nullable(),

@@ -44,7 +44,7 @@ export const OUTCOMES = [
 
 /** How a delivery ended. */
 export interface DeliveryRecord {
-  /** The same in all attempts, and sent to the push service. */
+  /** Id of the delivery, kept in all its attempts and sent to the push service. */
   readonly delivery_id: string;
   readonly lane: string;
   /** Id of the device. */
