@@ -104,7 +104,7 @@ test("above 64 MiB the address that holds the most loses its oldest body, on eve
   const refused = (await rest.answer())!;
   expectProblem(refused, "rate_limited");
   expect(refused.headers.get("retry-after")).toBe("1");
-  expect(JSON.parse(refused.text).detail).toMatch(/^Too many bodies are under way/);
+  expect(JSON.parse(refused.text).detail).toMatch(/^Too many request bodies are being received/);
   await begin(1, { from: "203.0.113.9", instead: 1 });
   const told = (await trpc.answer())!;
   expect([told.status, told.headers.get("retry-after")]).toEqual([429, "1"]);
