@@ -22,7 +22,7 @@ import { createRequestScopes } from "./http/request-scope.ts";
 import { JSON_HEADERS } from "./http/respond.ts";
 import { createRestRoutes } from "./http/rest.ts";
 import { createHstsRule } from "./http/security.ts";
-import { startServer } from "./http/server.ts";
+import { PER_TURN, startServer } from "./http/server.ts";
 import { createSourceCheck } from "./http/source-check.ts";
 import { createStreams } from "./http/stream.ts";
 import { loadTls, type Tls, warnOfExpiry } from "./http/tls.ts";
@@ -33,6 +33,7 @@ import { createServiceMetrics } from "./observability/service-metrics.ts";
 import { createDeadlines } from "./overload/deadlines.ts";
 import { createHeavyWork } from "./overload/heavy-work.ts";
 import { createLimiter } from "./overload/limiter.ts";
+import { createTurns } from "./overload/turns.ts";
 import { createUnsentAnswers } from "./overload/unsent-answers.ts";
 import { createAdmin } from "./services/admin.ts";
 import { createStoreStatistics } from "./services/store-statistics.ts";
@@ -141,7 +142,9 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     log,
   });
 
+  const request_turns = createTurns(PER_TURN);
   const openScope = createRequestScopes({
+    request_turns,
     auth,
     limiter,
     unsent,
@@ -188,6 +191,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
       port: config.PORT,
       log,
       openScope,
+      turns: request_turns,
       cors,
       meter: monitor.meter,
       checkForm: source.formFault,

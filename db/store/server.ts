@@ -85,7 +85,13 @@ export function openServer(
         throw error;
       }
     },
-    write: writes.write,
+    write(statements, options = {}) {
+      const { is_independent } = options;
+      const own = is_independent
+        ? statements.map((one) => ({ ...one, is_independent }))
+        : statements;
+      return writes.write(own, options);
+    },
     usable: () => writes.writable() && !guard.is_other,
     gone: () => false,
     isOther: () => guard.is_other,

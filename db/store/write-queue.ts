@@ -214,7 +214,7 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
   return {
     write(
       statements: readonly Statement[],
-      { in_background = false, is_independent = false }: WriteOptions = {},
+      { in_background = false }: WriteOptions = {},
     ): Promise<WriteResult[]> {
       if (closed) return Promise.reject(unavailable("closed"));
       const size = sizeOf(statements);
@@ -229,10 +229,7 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
         const due = now + STORE_SECONDS;
         if (!in_background) requested_at = now;
         const queue = in_background ? background : requests;
-        const own = is_independent
-          ? statements.map((one) => ({ ...one, is_independent }))
-          : statements;
-        queue.push({ statements: own, size, due, resolve, reject, answered: false, moved: false });
+        queue.push({ statements, size, due, resolve, reject, answered: false, moved: false });
         queued_bytes += size;
         arm();
         running ??= run();

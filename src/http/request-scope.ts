@@ -6,8 +6,8 @@ import type { LinkBase } from "../model/pairing.ts";
 import type { KeyRequest } from "../model/request-log.ts";
 import type { Deadlines } from "../overload/deadlines.ts";
 import type { HeavyWork } from "../overload/heavy-work.ts";
-import { createTurnMark } from "../overload/turns.ts";
-import type { AnswerBody, Unsent } from "../overload/unsent-answers.ts";
+import type { createTurns } from "../overload/turns.ts";
+import type { AnswerBody } from "../overload/unsent-answers.ts";
 import type { CallScope, EndedCall } from "../rpc/context.ts";
 import type { ClientAddresses } from "./client-address.ts";
 import { type ChargesOptions, createCharges, type RequestCharges } from "./request-charges.ts";
@@ -17,6 +17,8 @@ interface RequestScopeOptions extends ChargesOptions {
   readonly addresses: ClientAddresses;
   readonly deadlines: Deadlines;
   readonly heavy_work: HeavyWork;
+  /** Counts the turns of the event loop in which requests began. */
+  readonly request_turns: Pick<ReturnType<typeof createTurns>, "ended">;
   /** Marks a request as one that asked to wait. */
   readonly waits: (request: Request) => void;
   /** Queues an entry of the request log. */
@@ -28,11 +30,8 @@ interface RequestScopeOptions extends ChargesOptions {
 export type OpenRequestScope = ReturnType<typeof createRequestScopes>;
 export type RequestScope = ReturnType<OpenRequestScope>;
 
-/** The turn of the event loop that is under way. */
-const turnMark = createTurnMark();
-
 export function createRequestScopes(options: RequestScopeOptions) {
-  const { auth, addresses, unsent, clock, waits, record, linkBaseOf } = options;
+  const { auth, addresses, clock, waits, record, linkBaseOf } = options;
   return (request: Request) => {
     const started = clock.elapsed();
     const at = clock.now();
@@ -47,7 +46,7 @@ export function createRequestScopes(options: RequestScopeOptions) {
       credential,
       charges,
       turns: createRequestTurns(options, credential, charges, address),
-      answer: createAnswer(unsent, request, credential, charges),
+      answer: createAnswer(options, request, credential, charges),
       waits: () => waits(request),
       address,
       linkBase: () => linkBaseOf(request),
@@ -114,16 +113,16 @@ function createRequestTurns(
 
 /** The large answer of one request: charged for, and counted until its client has read it. */
 function createAnswer(
-  unsent: Unsent,
+  { unsent, request_turns }: Pick<RequestScopeOptions, "unsent" | "request_turns">,
   request: Request,
   credential: RequestCredential,
   { chargeAnswer }: RequestCharges,
 ) {
   const caller = (): CredentialHolder | null => credential.caller() ?? null;
-  const turn = turnMark();
+  const turn = request_turns.ended();
   return {
-    /** True once the turn of the event loop in which the request arrived is over. */
-    isLater: (): boolean => turnMark() !== turn,
+    /** True once the turn of the event loop in which the request began is over. */
+    isLater: (): boolean => request_turns.ended() !== turn,
 
     /**
      * Makes a body of more than `LIMITS.answer_free_bytes`. `refusable`: the request changed nothing, so this

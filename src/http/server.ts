@@ -4,7 +4,7 @@ import { ClientGone, fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Log } from "../log.ts";
 import type { RequestMetrics } from "../observability/request-metrics.ts";
-import { createTurns } from "../overload/turns.ts";
+import type { createTurns } from "../overload/turns.ts";
 import type { Cors } from "./cors.ts";
 import type { OpenRequestScope, RequestScope } from "./request-scope.ts";
 import { type Route, refuse, renderError } from "./rest.ts";
@@ -28,6 +28,11 @@ interface ServerOptions {
   readonly adminTrpc: ServerOptions["trpc"] | null;
   readonly meter: RequestMetrics;
   readonly openScope: OpenRequestScope;
+  /**
+   * Bun handles every request of a packet in one turn of the event loop while each is answered at once, and one
+   * packet can hold thousands. A pipelining connection is closed when one of them must wait (§1.2.9).
+   */
+  readonly turns: ReturnType<typeof createTurns>;
   readonly cors: Cors;
   readonly checkForm: SourceCheck["formFault"];
   /** Null serves http. */
@@ -48,12 +53,8 @@ const NO_ROUTE = "unknown";
 
 /** Starts to listen. Throws when the address is already in use. */
 export function startServer(options: ServerOptions) {
-  const { hostname, port, routes, trpc, adminTrpc, openScope, cors, meter, tls, log } = options;
-  /**
-   * Bun handles every request of a packet in one turn of the event loop while each is answered at once, and one
-   * packet can hold thousands. A pipelining connection is closed when one of them must wait (§1.2.9).
-   */
-  const turn = createTurns(PER_TURN);
+  const { hostname, port, routes, trpc, adminTrpc, openScope, turns, cors, meter, tls, log } =
+    options;
   /** Wraps a route in the checks that come before everything else. */
   const secure = <R extends Request>(path: string, route: Route<R>): Route<R> => {
     const handle: Route<R> = (request) => {
@@ -63,7 +64,7 @@ export function startServer(options: ServerOptions) {
     const handleLater: Route<R> = async (request) =>
       request.signal.aborted ? renderError(new ClientGone(), log, path) : handle(request);
     const checked: Route<R> = (request) => {
-      const later = turn();
+      const later = turns.begin();
       return later ? later.then(() => handleLater(request)) : handle(request);
     };
     const { sendsHsts } = options;

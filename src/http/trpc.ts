@@ -34,7 +34,7 @@ interface TrpcOptions {
 export function createTrpcHandler(options: TrpcOptions) {
   const { endpoint, router, createContext, bodies, signer, log } = options;
   /** One batch begins in each turn of the event loop, since its calls take milliseconds. */
-  const turn = createTurns(1);
+  const turn = createTurns(1).begin;
   const procedures = proceduresOf(router);
   const metaOf = (name: string) => procedures.get(name)?.meta;
 

@@ -80,7 +80,7 @@ export function createSender(options: SenderOptions) {
   const pool = createRequestPool(REQUESTS, RESERVED);
   const full = config.PUSH_CONTENT === "full";
   const base_url = config.PUBLIC_URL?.replace(/\/$/, "") ?? null;
-  const turn = createTurns(PER_TURN);
+  const turn = createTurns(PER_TURN).begin;
   const rest = { store, clock, timers, ids, log, full, base_url, ticketOf };
   const workers = lanes.map(({ channel, connection }) => {
     const { in_flight, own_sockets } = connection;

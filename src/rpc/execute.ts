@@ -1,11 +1,12 @@
 /** The call pipeline: REST, tRPC and MCP run every procedure call through {@link execute}. */
 
-import { type FieldReasons, fail, failFields, invalidFields, ServiceError } from "../errors.ts";
+import { type FieldReasons, fail, failFields, invalidFields } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { AccountCaller, Caller, CredentialHolder, TicketCaller } from "../model/caller.ts";
 import type { BatchBudget } from "../overload/batch-budget.ts";
 import type { CallContext } from "./context.ts";
 import { isGone, reasonsOf, toServiceError } from "./errors.ts";
+import { createOutputCheck } from "./fast-validate.ts";
 import type { Access } from "./meta.ts";
 import type { Procedure } from "./trpc-internals.ts";
 
@@ -56,6 +57,7 @@ export function execute<Ctx extends CallContext>(procedure: Procedure<Ctx>) {
   const { type, meta, input: schema, output, resolver } = procedure;
   const { access = "none", openapi, limit, pages, query, rules, only_waited, may_be_slow } = meta;
   const admit = ADMIT[access];
+  const checked = createOutputCheck(output);
   const may_wait = only_waited !== undefined || query?.includes("wait") === true;
   /** The name of the call in the request log (§15.2); null for a call that is not logged. */
   const action = access === "none" || !openapi ? null : `${openapi.method} ${openapi.path}`;
@@ -70,11 +72,7 @@ export function execute<Ctx extends CallContext>(procedure: Procedure<Ctx>) {
 
   const work = async (ctx: Ctx, caller: Caller | null, raw: unknown, waits: boolean) => {
     const result = resolver({ ctx, input: parse(caller, raw) });
-    const answer = output.safeParse(
-      await (waits || may_be_slow ? result : ctx.scope.turns.within(result)),
-    );
-    if (!answer.success) throw new ServiceError("internal", { cause: answer.error });
-    return answer.data;
+    return checked(await (waits || may_be_slow ? result : ctx.scope.turns.within(result)));
   };
 
   const log = (ctx: Ctx, raw: unknown, answer: unknown, thrown: unknown): void => {

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import type { RequestScope } from "../../src/http/request-scope.ts";
 import { json } from "../../src/http/respond.ts";
-import { createTurnMark } from "../../src/overload/turns.ts";
+import { createTurns } from "../../src/overload/turns.ts";
 
 /** A scope without limits. */
 const scopeOf = (method: string, is_later: boolean) =>
@@ -43,11 +43,12 @@ test("over a socket, a later response is chunked, and one to HEAD has no body", 
   expect([head.status, await head.text()]).toEqual([200, ""]);
 });
 
-test("the mark of a turn of the event loop changes with the next turn", async () => {
-  const mark = createTurnMark();
-  const first = mark();
+test("turns count as ended once the event loop went on", async () => {
+  const turns = createTurns(2);
+  const before = turns.ended();
+  void turns.begin();
   await Promise.resolve();
-  expect(mark()).toBe(first);
+  expect(turns.ended()).toBe(before);
   await new Promise<void>((next) => setImmediate(next));
-  expect(mark()).not.toBe(first);
+  expect(turns.ended()).toBe(before + 1);
 });

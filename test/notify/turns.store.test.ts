@@ -15,7 +15,7 @@ import { createPushWorld } from "../support/push-world.ts";
 const nextTurn = () => new Promise<void>((next) => setImmediate(next));
 
 test("a limited number begin in one turn of the event loop, in the order of their calls", async () => {
-  const turn = createTurns(4);
+  const turn = createTurns(4).begin;
   const begun: number[] = [];
   const counts: number[] = [];
   const begin = async (i: number) => {
@@ -35,7 +35,7 @@ test("a limited number begin in one turn of the event loop, in the order of thei
 });
 
 test("each turn of the event loop has room again, also after a pause", async () => {
-  const turn = createTurns(2);
+  const turn = createTurns(2).begin;
   for (let round = 0; round < 3; round++) {
     const begun: number[] = [];
     const begin = async (i: number) => {
