@@ -1,6 +1,6 @@
 /**
  * Queries on devices. The id of a device is unique within its account. Its tokens are addresses in the lane of its
- * `apns_environment`, and triggers make them targets (triggers.md).
+ * `apns_environment`, and triggers make them targets (docs/triggers.md).
  */
 
 import { and, eq, getTableColumns, isNull } from "drizzle-orm";
@@ -25,7 +25,7 @@ export const devicesOfAccount = select(
 /** The lane of a row `v` of `devices`. */
 export const laneOf = (v: Sql) => sql`${v}.apns_environment`;
 
-/** The name that the person knows a row `v` of `devices` by. Triggers write the same names (triggers.md). */
+/** The name that the person knows a row `v` of `devices` by. Triggers write the same names (docs/triggers.md). */
 export const labelOfDevice = (v: Sql) =>
   sql`case ${v}.platform when 'ios' then 'iPhone' when 'ipados' then 'iPad' when 'watchos' then 'Apple Watch' end`;
 

@@ -93,7 +93,7 @@ export const oldestUnread = statement(
   { returns: rowOf<[id: string]>() },
 );
 
-/** The number of unread items of `key_id`, which triggers keep (triggers.md). */
+/** The number of unread items of `key_id`, which triggers keep (docs/triggers.md). */
 export const countUnread = statement(sql`select unread from keys where id = ${p("key_id")}`, {
   returns: rowOf<[unread: number]>(),
 });

@@ -1,7 +1,7 @@
 /**
  * The tables, except those of notifications (notify/schema.ts), OAuth (oauth/schema.ts) and credentials
  * (credentials-schema.ts). Column names are the names in the JSON, so rows need no mapper. Counts, digests and
- * queues in them are kept by triggers, which triggers.md lists.
+ * queues in them are kept by triggers, which docs/triggers.md lists.
  *
  * There are no foreign keys. Rows of a deleted key or account are removed in small steps; until then, every
  * query leaves them out by `deleted_at` of their key. `revision` (the column `change_id`) gets a new value with

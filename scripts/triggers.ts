@@ -1,11 +1,11 @@
-/** `bun run db:triggers` writes db/triggers.md: every trigger of a migrated store, by its table. */
+/** `bun run db:triggers` writes docs/triggers.md: every trigger of a migrated store, by its table. */
 
 import { Database } from "bun:sqlite";
 import { fileURLToPath } from "node:url";
 import journal from "../db/migrations/meta/_journal.json" with { type: "json" };
 import { readMigrations } from "../db/store/migration-files.ts";
 
-export const PAGE = fileURLToPath(new URL("../db/triggers.md", import.meta.url));
+export const PAGE = fileURLToPath(new URL("../docs/triggers.md", import.meta.url));
 
 const HEAD = `# Triggers
 
@@ -44,7 +44,7 @@ export function readTriggers(): Trigger[] {
   return rows.map((row) => ({ ...row, migration: created.get(row.name)! }));
 }
 
-/** The text of db/triggers.md. */
+/** The text of docs/triggers.md. */
 export function triggersPage(): string {
   const triggers = readTriggers();
   const rows = triggers.map(({ table, name, sql, migration }) => {

@@ -1,4 +1,4 @@
-/** db/triggers.md lists the triggers as the migrations make them, and their numbers match the code. */
+/** docs/triggers.md lists the triggers as the migrations make them, and their numbers match the code. */
 
 import { expect, test } from "bun:test";
 import { SQLiteAsyncDialect } from "drizzle-orm/sqlite-core";
@@ -10,7 +10,7 @@ import { readText } from "../support/documents.ts";
 
 const triggers = readTriggers();
 
-test("db/triggers.md is up to date (if not: `bun run db:triggers`)", async () => {
+test("docs/triggers.md is up to date (if not: `bun run db:triggers`)", async () => {
   expect(await Bun.file(PAGE).text()).toBe(triggersPage());
 });
 
