@@ -185,81 +185,80 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     (document ??= JSON.stringify(
       createDocument({ router: appRouter, version: VERSION, base_url: url }),
     ));
-  const listen = () =>
-    startServer({
-      hostname: config.HOST,
-      port: config.PORT,
+  const surfaces: Parameters<typeof startServer>[0] = {
+    hostname: config.HOST,
+    port: config.PORT,
+    log,
+    openScope,
+    turns: request_turns,
+    cors,
+    meter: monitor.meter,
+    checkForm: source.formFault,
+    tls,
+    sendsHsts: createHstsRule(config.PUBLIC_URL, tls),
+    trpc: createTrpcHandler({
+      endpoint: "/trpc",
+      router: appRouter,
+      createContext: (scope) => createContext(scope, null, false),
+      bodies,
+      signer,
       log,
+    }),
+    procedures: [...procedures.keys()],
+    adminTrpc: admin_surface?.trpc ?? null,
+    routes: createRestRoutes({
+      procedures,
+      createContext,
       openScope,
-      turns: request_turns,
+      bodies,
       cors,
-      meter: monitor.meter,
-      checkForm: source.formFault,
-      tls,
-      sendsHsts: createHstsRule(config.PUBLIC_URL, tls),
-      trpc: createTrpcHandler({
-        endpoint: "/trpc",
-        router: appRouter,
-        createContext: (scope) => createContext(scope, null, false),
-        bodies,
-        signer,
-        log,
-      }),
-      procedures: [...procedures.keys()],
-      adminTrpc: admin_surface?.trpc ?? null,
-      routes: createRestRoutes({
-        procedures,
-        createContext,
-        openScope,
-        bodies,
-        cors,
-        log,
-        clock,
-        signer,
-        extra: {
-          "/v1/events": {
-            GET: (request, scope) => streams.open(scope, () => server.timeout(request, 1)),
-          },
-          ...createDocs(),
-          ...createProblemPages(),
-          ...createPages({
-            public_url: config.PUBLIC_URL?.replace(/\/$/, ""),
-            account_creation: config.ACCOUNT_CREATION,
-            hadFirstAccount: core.startCode.isUsed,
-            admin: config.ADMIN_TOKEN !== undefined,
-          }),
-          ...admin_surface?.routes,
-          ...createOAuthRoutes({
-            addresses: base_addresses,
-            ...core.oauth,
-            grants: services.grants,
-            bodies,
-            client_documents: config.PUBLIC_URL?.startsWith("https:") ?? false,
-            public_path: pathOf(config.PUBLIC_URL ?? "http://localhost"),
-            clock,
-            log,
-          }),
-          "/mcp": { POST: withChallenge(mcp, base_addresses) },
-          "/health": {
-            GET: createHealth({
-              probe: () => feed.newest(HEALTH_SECONDS),
-              usable: store.usable,
-              problems: () => [
-                ...(store.isOther() ? (["other_store"] as const) : []),
-                ...(core.clocks.differs() ? (["clock_differs"] as const) : []),
-              ],
-              version: VERSION,
-            }),
-          },
-          "/v1/openapi.json": {
-            GET: async () => new Response(openapi(), { headers: JSON_HEADERS }),
-          },
+      log,
+      clock,
+      signer,
+      extra: {
+        "/v1/events": {
+          GET: (request, scope) => streams.open(scope, () => server.timeout(request, 1)),
         },
-      }),
-    });
-  let server: ReturnType<typeof listen>;
+        ...createDocs(),
+        ...createProblemPages(),
+        ...createPages({
+          public_url: config.PUBLIC_URL?.replace(/\/$/, ""),
+          account_creation: config.ACCOUNT_CREATION,
+          hadFirstAccount: core.startCode.isUsed,
+          admin: config.ADMIN_TOKEN !== undefined,
+        }),
+        ...admin_surface?.routes,
+        ...createOAuthRoutes({
+          addresses: base_addresses,
+          ...core.oauth,
+          grants: services.grants,
+          bodies,
+          client_documents: config.PUBLIC_URL?.startsWith("https:") ?? false,
+          public_path: pathOf(config.PUBLIC_URL ?? "http://localhost"),
+          clock,
+          log,
+        }),
+        "/mcp": { POST: withChallenge(mcp, base_addresses) },
+        "/health": {
+          GET: createHealth({
+            probe: () => feed.newest(HEALTH_SECONDS),
+            usable: store.usable,
+            problems: () => [
+              ...(store.isOther() ? (["other_store"] as const) : []),
+              ...(core.clocks.differs() ? (["clock_differs"] as const) : []),
+            ],
+            version: VERSION,
+          }),
+        },
+        "/v1/openapi.json": {
+          GET: async () => new Response(openapi(), { headers: JSON_HEADERS }),
+        },
+      },
+    }),
+  };
+  let server: ReturnType<typeof startServer>;
   try {
-    server = listen();
+    server = startServer(surfaces);
   } catch (error) {
     await core.close();
     throw await cannotListen(config.HOST, error);
