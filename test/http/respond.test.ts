@@ -1,9 +1,14 @@
 /** Bodies of responses that are made in a later turn of the event loop than their request. */
 
 import { expect, test } from "bun:test";
+import { systemClock } from "../../src/clock.ts";
 import type { RequestScope } from "../../src/http/request-scope.ts";
 import { json } from "../../src/http/respond.ts";
+import { LIMITS } from "../../src/limits.ts";
+import { HEAVY_WORK } from "../../src/overload/heavy-work.ts";
 import { createTurns } from "../../src/overload/turns.ts";
+import { startTestApp } from "../support/app.ts";
+import { createPair, createTask } from "../support/client.ts";
 
 /** A scope without limits. */
 const scopeOf = (method: string, is_later: boolean) =>
@@ -51,4 +56,22 @@ test("turns count as ended once the event loop went on", async () => {
   expect(turns.ended()).toBe(before);
   await new Promise<void>((next) => setImmediate(next));
   expect(turns.ended()).toBe(before + 1);
+});
+
+test("a list that paused for other work leaves as a stream, over REST and tRPC", async () => {
+  // Each look at this clock takes two slices of heavy work, so every list but the first one pauses.
+  let elapsed = 0;
+  const timers = { ...systemClock, elapsed: () => (elapsed += 2 * HEAVY_WORK.slice) };
+  const app = await startTestApp({ timers });
+  const { agent } = await createPair(app.url);
+  for (let i = 0; i < 40; i++) await createTask(agent.send);
+  const list = async (request: `GET /${string}`) => {
+    const { status, headers, body } = await agent.send(request);
+    expect(status).toBe(200);
+    expect(JSON.stringify(body).length).toBeWithin(12 * 1024, LIMITS.answer_free_bytes / 3);
+    return headers.get("transfer-encoding");
+  };
+  expect(await list("GET /v1/tasks")).toBeNull();
+  expect(await list("GET /v1/tasks")).toBe("chunked");
+  expect(await list("GET /trpc/tasks.list?input={}")).toBe("chunked");
 });
