@@ -5,7 +5,7 @@ import { NOTIFICATION_LIMITS as LIMITS } from "../../src/notification-limits.ts"
 import { atRevision, type RowRevision } from "../outbox.ts";
 import { p, type Sql, sql } from "../store/sql.ts";
 import { statement } from "../store/statement.ts";
-import type { Statement } from "../store/store.ts";
+import type { Cell, Statement } from "../store/store.ts";
 import { MERGED } from "./merge.ts";
 import { deliveries } from "./schema.ts";
 import { hasTargetFor, joinActivityTarget, targetsFor } from "./targets.ts";
@@ -239,13 +239,14 @@ const wasShown = sql`case when ${isQuestion} then ${wasTried("question", sql`e.v
 /** True in SQL if a channel replaces alerts, which is assumed until it has accepted something. */
 const mayReplace = sql`exists (select 1 from channels where id = d.device_id and (replaces = 1 or last_sent_at is null))`;
 
-/** Inserts a row for each id `e` and target `d`. It has the kind of the alert, with which it merges. */
-const insertEnded = <P>(address: Sql, from: Sql<P>) =>
+/** Inserts a row for each id `e` and alert target `d`. It has the kind of the alert, with which it merges. */
+const insertEnded = <P extends Readonly<Record<"account_id", Cell>>>(address: Sql, from: Sql<P>) =>
   statement(
     sql`insert into pushes (${COLUMNS})
       select d.account_id, d.device_id, ${kindOfEnded}, e.value, ${p("key_id")}, case when not ${isQuestion} then e.value end,
         case when ${isQuestion} then e.value end, d.lane, ${address}, '["ended"]', 2, ${now}, ${now} + ${ms(LIMITS.clear_life)}, ${now}
       ${from} ${MERGED}`,
+    { only_if: hasTargetFor("alert") },
   );
 const endedAt = (table: "tasks" | "questions") =>
   insertEnded(
