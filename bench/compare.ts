@@ -58,7 +58,9 @@ export function quantilesOf(ms: readonly number[]) {
   return { p50: at(0.5), p99: at(0.99) };
 }
 
-/** Warms each server up, then measures them in turns; returns the turns of each. */
+/**
+ * Warms each server up, then measures them in turns, every second round backwards; returns the turns of each.
+ */
 export async function measureInTurns(
   sides: readonly Side[],
   { rounds = ROUNDS, turn = TURN, warm_up = WARM_UP } = {},
@@ -66,7 +68,9 @@ export async function measureInTurns(
   for (const side of sides) await side.run(warm_up);
   const measured = sides.map((): Measured[] => []);
   for (let round = 0; round < rounds; round++) {
-    for (const [i, side] of sides.entries()) measured[i]!.push(await measure(side, turn));
+    const order = [...sides.entries()];
+    if (round % 2 === 1) order.reverse();
+    for (const [i, side] of order) measured[i]!.push(await measure(side, turn));
   }
   return measured;
 }
@@ -77,10 +81,20 @@ export function median(of: readonly Measured[], field: keyof Measured): number {
   return middle(of.map((one) => one[field]));
 }
 
-/** The median of the ratios of neighbouring turns. */
-export function ratioOf(of: readonly Measured[], to: readonly Measured[]): number {
-  return middle(of.map(({ rate }, i) => rate / to[i]!.rate));
+/** The median of the ratios of neighbouring turns, and the quartiles around it. */
+export function ratiosOf(
+  of: readonly Measured[],
+  to: readonly Measured[],
+  field: keyof Measured = "rate",
+) {
+  const sorted = of.map((one, i) => one[field] / to[i]![field]).sort((a, b) => a - b);
+  const at = (part: number) => sorted[Math.round((sorted.length - 1) * part)]!;
+  return { low: at(0.25), median: at(0.5), high: at(0.75) };
 }
+
+/** The median of the ratios of neighbouring turns. */
+export const ratioOf = (of: readonly Measured[], to: readonly Measured[]) =>
+  ratiosOf(of, to).median;
 
 export const count = (value: number) => Math.round(value).toLocaleString("en");
 export const quantiles = (of: readonly Measured[]) =>
@@ -93,11 +107,19 @@ export function row(...cells: string[]): void {
 }
 
 /** Prints one row of a table with columns of these widths, the first one left-aligned. */
-export function rowOf([first = 0, ...widths]: readonly number[], cells: readonly string[]): void {
+export function rowOf(widths: readonly number[], cells: readonly string[]): void {
+  process.stdout.write(lineOf(widths, cells));
+}
+
+/** The text of such a row. */
+export function lineOf(
+  [first = 0, ...widths]: readonly number[],
+  cells: readonly string[],
+): string {
   const padded = cells.map((cell, i) =>
     i === 0 ? cell.padEnd(first) : cell.padStart(widths[i - 1]!),
   );
-  process.stdout.write(`${padded.join("")}\n`);
+  return `${padded.join("")}\n`;
 }
 
 /** Measures both sides in turns and prints their medians; the first side is the reference for the other. */

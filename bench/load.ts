@@ -24,6 +24,8 @@ interface Target {
 
 const END_OF_HEAD = "\r\n\r\n";
 const LENGTH = "\r\ncontent-length: ";
+const CHUNKED = "\r\ntransfer-encoding: chunked\r\n";
+const LAST_CHUNK = Buffer.from("\r\n0\r\n\r\n");
 
 /** The bytes of a request. */
 export function requestOf(line: string, { credential = "", body = "" } = {}): Uint8Array {
@@ -106,11 +108,15 @@ export async function openLoad({ port, requests, status, pace = 0 }: Target) {
   };
 }
 
-/** The size of the whole response, once its head has arrived. */
+/** The size of the whole response, once that is known. */
 function lengthOf(bytes: Buffer): number | undefined {
   const end = bytes.indexOf(END_OF_HEAD);
   if (end < 0) return undefined;
   const head = bytes.toString("latin1", 0, end + 2).toLowerCase();
+  // JSON has no line break, so this can only be the end, and nothing follows it.
+  if (head.includes(CHUNKED)) {
+    return bytes.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK) ? bytes.length : undefined;
+  }
   const at = head.indexOf(LENGTH);
   const length = at < 0 ? 0 : Number.parseInt(head.slice(at + LENGTH.length), 10);
   return end + END_OF_HEAD.length + length;
@@ -120,8 +126,8 @@ interface Readers {
   readonly port: number;
   /** One event stream for each. */
   readonly requests: readonly Uint8Array[];
-  /** Makes the server send one frame to every stream. */
-  readonly emit: () => void;
+  /** Makes the server send one frame to every stream; the next one follows once a promise is kept. */
+  readonly emit: () => unknown;
 }
 
 /** Opens event streams; the result sends frame after frame, each once all readers have the previous one. */
@@ -160,8 +166,7 @@ export async function openReaders({ port, requests, emit }: Readers) {
         arrived = Promise.withResolvers();
         missing = requests.length;
         sent_at = performance.now();
-        emit();
-        await arrived.promise;
+        await Promise.all([emit(), arrived.promise]);
       }
       return { count: ms.length, seconds: (performance.now() - from) / 1000, ms };
     },

