@@ -24,14 +24,17 @@ interface Target {
 
 const END_OF_HEAD = "\r\n\r\n";
 const LENGTH = "\r\ncontent-length: ";
-const CHUNKED = "\r\ntransfer-encoding: chunked\r\n";
-const LAST_CHUNK = Buffer.from("\r\n0\r\n\r\n");
+const CHUNKED = "\r\ntransfer-encoding: chunked";
 
-/** The bytes of a request. */
-export function requestOf(line: string, { credential = "", body = "" } = {}): Uint8Array {
+/** The bytes of a request, with `headers` as further lines. */
+export function requestOf(
+  line: string,
+  { credential = "", body = "", headers = [] as readonly string[] } = {},
+): Uint8Array {
   const head = [
     `${line} HTTP/1.1`,
     "host: 127.0.0.1",
+    ...headers,
     ...(credential ? [`authorization: Bearer ${credential}`] : []),
     ...(body ? ["content-type: application/json", `content-length: ${body.length}`] : []),
   ];
@@ -113,13 +116,21 @@ function lengthOf(bytes: Buffer): number | undefined {
   const end = bytes.indexOf(END_OF_HEAD);
   if (end < 0) return undefined;
   const head = bytes.toString("latin1", 0, end + 2).toLowerCase();
-  // JSON has no line break, so this can only be the end, and nothing follows it.
-  if (head.includes(CHUNKED)) {
-    return bytes.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK) ? bytes.length : undefined;
-  }
+  if (head.includes(CHUNKED)) return endOfChunks(bytes, end + END_OF_HEAD.length);
   const at = head.indexOf(LENGTH);
   const length = at < 0 ? 0 : Number.parseInt(head.slice(at + LENGTH.length), 10);
   return end + END_OF_HEAD.length + length;
+}
+
+/** Where a chunked body that begins at `from` ends, once all of it has arrived; it has no trailers. */
+function endOfChunks(bytes: Buffer, from: number): number | undefined {
+  for (let at = from; ; ) {
+    const line = bytes.indexOf("\r\n", at);
+    if (line < 0) return undefined;
+    const size = Number.parseInt(bytes.toString("latin1", at, line), 16);
+    at = line + 2 + size + 2;
+    if (size === 0) return at;
+  }
 }
 
 interface Readers {
