@@ -76,16 +76,29 @@ export function tableOf({ peer, measures }: Results): string {
   return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-/** Every figure that a text about these results may quote, as {@link shown} writes it or in whole numbers. */
+/** The unit of each figure. */
+const UNITS: Readonly<Record<string, string>> = {
+  rate: "/s",
+  p50_ms: "ms",
+  p99_ms: "ms",
+  cpu_us: "µs",
+  kb_each: "KB",
+  rss_mb: "MB",
+};
+
+/** Every figure that a text about these results may quote, with its unit and a space between: "3.81 ×", "3.8 ×", "4 ×". */
 export function figuresOf(results: Results): Set<string> {
   const figures = new Set<string>();
+  const add = ({ q1, median, q3 }: Spread, unit: string) => {
+    for (const value of [q1, median, q3]) {
+      const whole = Math.round(value).toLocaleString("en");
+      for (const text of [shown(value), value.toFixed(1), whole]) figures.add(`${text} ${unit}`);
+    }
+  };
   for (const { relay, peer, ratio: of } of Object.values(results.measures)) {
-    for (const { q1, median, q3 } of [of, ...Object.values(relay), ...Object.values(peer)]) {
-      for (const value of [q1, median, q3]) {
-        figures.add(shown(value));
-        figures.add(value.toFixed(1));
-        figures.add(Math.round(value).toLocaleString("en"));
-      }
+    add(of, "×");
+    for (const [name, spread] of [...Object.entries(relay), ...Object.entries(peer)]) {
+      add(spread, UNITS[name]!);
     }
   }
   return figures;
