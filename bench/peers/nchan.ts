@@ -58,8 +58,11 @@ export async function startNchan(folder: string): Promise<Nchan> {
   const master = Bun.spawn([NGINX!, "-p", folder, "-c", config, "-e", join(folder, "error.log")], {
     stdio: ["ignore", "inherit", "inherit"],
   });
+  const end = () => master.kill("SIGTERM");
+  process.on("exit", end);
   const stop = async () => {
-    master.kill("SIGTERM");
+    process.off("exit", end);
+    end();
     await master.exited;
   };
   for (let tries = 0; tries < 500 && master.exitCode === null; tries++) {
