@@ -106,6 +106,8 @@ export async function openLoad({ port, requests, status, pace = 0 }: Target) {
       return { count: ms.length, seconds: (performance.now() - from) / 1000, ms };
     },
     close() {
+      // Their end is no failure now.
+      idle.promise.catch(() => {});
       for (const { end } of connections) end();
     },
   };
