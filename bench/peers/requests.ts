@@ -5,12 +5,19 @@ import { join } from "node:path";
 import { type Measured, measureInTurns } from "../compare.ts";
 import { openLoad, requestOf } from "../load.ts";
 import { type Child, startRelay, times } from "../process.ts";
-import { createWork, KINDS, type Kind, type Work } from "../stores-work.ts";
+import {
+  KINDS as ALL_AT_ONCE,
+  type Kind as AllAtOnce,
+  createWork,
+  type Work,
+} from "../stores-work.ts";
 import { type PocketBase, startPocketBase } from "./pocketbase.ts";
 import { type Figures, type Measure, type Spread, spreadOf } from "./results.ts";
 import { syncsOf } from "./syncs.ts";
 
-export { KINDS };
+/** The work of `bench:stores` over all connections, and creates over a single one. */
+export const KINDS = [...ALL_AT_ONCE, "creates-one"] as const;
+export type Kind = (typeof KINDS)[number];
 
 const TITLES: Readonly<Record<Kind, string>> = {
   creates: "create a task",
@@ -18,7 +25,13 @@ const TITLES: Readonly<Record<Kind, string>> = {
   lists: "list 50 tasks",
   "patch-one": "PATCH of one task by all",
   "patch-many": "PATCH, spread over 200 tasks",
+  "creates-one": "create a task, one connection",
 };
+
+const workOf = (work: Work, kind: Kind): Work[AllAtOnce] =>
+  kind === "creates-one"
+    ? { ...work.creates, requests: [work.creates.requests.flat()] }
+    : work[kind];
 
 export interface Turns {
   readonly rounds: number;
@@ -46,7 +59,7 @@ async function measureKind(
   const sides = await Promise.all(
     servers.map(async ([{ port, pid }, work]) => ({
       pids: [pid],
-      ...(await openLoad({ port, ...work[kind] })),
+      ...(await openLoad({ port, ...workOf(work, kind) })),
     })),
   );
   const turns = await measureInTurns(sides, { rounds, turn: seconds, warm_up: WARM_UP });
@@ -98,7 +111,9 @@ export async function benchRequests(
   };
   const measures: Record<string, Measure> = {};
   // Creates last: the faster server would have more tasks in all that follows.
-  for (const kind of KINDS.toReversed().filter((one) => kinds.includes(one))) {
+  const isCreate = (kind: Kind) => kind.startsWith("creates");
+  const last = kinds.filter(isCreate);
+  for (const kind of [...kinds.filter((one) => !isCreate(one)), ...last]) {
     measures[kind] = await measureKind(kind, servers, turns);
   }
   const inOrder = kinds.map((kind) => [kind, measures[kind]!] as const);
