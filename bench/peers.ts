@@ -45,11 +45,14 @@ const folder = mkdtempSync(join(tmpdir(), "relay-bench-"));
 const children: Bun.Subprocess[] = [];
 const say = (text: string) => void process.stdout.write(`${text}\n`);
 
+const LAST_CHANGE = ["log", "-1", "--format=%h", "--abbrev=8", "--", "src", "db", "routers"];
+
+/** The last commit that changed Relay itself. */
 function gitCommit(): string {
   const git = Bun.which("git");
   if (!git) return "unknown";
   const cwd = fileURLToPath(new URL("..", import.meta.url));
-  const found = Bun.spawnSync([git, "rev-parse", "--short=8", "HEAD"], { cwd });
+  const found = Bun.spawnSync([git, ...LAST_CHANGE], { cwd });
   return found.success ? found.stdout.toString().trim() : "unknown";
 }
 
