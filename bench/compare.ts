@@ -75,7 +75,9 @@ export async function measureInTurns(
   return measured;
 }
 
-const middle = (values: number[]): number => values.sort((a, b) => a - b)[values.length >> 1]!;
+/** The median. Sorts `values`. */
+export const middle = (values: number[]): number =>
+  values.sort((a, b) => a - b)[values.length >> 1]!;
 
 export function median(of: readonly Measured[], field: keyof Measured): number {
   return middle(of.map((one) => one[field]));

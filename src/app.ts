@@ -82,9 +82,9 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     feed,
     pages: core.openPages,
     clock,
-    recordUse(request, usage) {
-      if (!source.isForeign(request)) void core.keyUse.record(usage, null);
-    },
+    isForeign: source.isForeign,
+    recordUse: (usage) => void core.keyUse.record(usage, null),
+    hurry: (request) => server.timeout(request, 1),
   });
   const unsent = createUnsentAnswers({
     closeIdle: (request, seconds) => server.timeout(request, seconds),
@@ -216,9 +216,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
       clock,
       signer,
       extra: {
-        "/v1/events": {
-          GET: (request, scope) => streams.open(scope, () => server.timeout(request, 1)),
-        },
+        "/v1/events": { GET: (_, scope) => streams.open(scope) },
         ...createDocs(),
         ...createProblemPages(),
         ...createPages({

@@ -27,6 +27,11 @@ interface FeedOptions {
   readonly log: Log;
 }
 
+/** Something that sleeps until an event. An object, since thousands sleep at once. */
+interface Sleeper {
+  wake(): void;
+}
+
 export type Feed = ReturnType<typeof createFeed>;
 
 /** Events in one read. The largest have 65 kB, and a libSQL server refuses answers of more than 10 MB. */
@@ -36,7 +41,8 @@ const IDLE_POLL = 0.25;
 
 export function createFeed({ source, clock, log }: FeedOptions) {
   const accounts = createTopics<StoredEvent>();
-  const subjects = createTopics<void>();
+  /** The waits for an event about each resource. */
+  const sleepers = new Map<string, Set<Sleeper>>();
   const losses = new Set<() => void>();
   /** Events of this process that are not yet delivered, by number. */
   const own = new Map<number, StoredEvent>();
@@ -57,7 +63,8 @@ export function createFeed({ source, clock, log }: FeedOptions) {
     last = event.seq;
     own.delete(event.seq);
     accounts.emit(event.account_id, event);
-    subjects.emit(event.subject);
+    const woken = sleepers.get(event.subject);
+    if (woken) for (const sleeper of woken) sleeper.wake();
   };
 
   const deliverOwn = () => {
@@ -152,14 +159,14 @@ export function createFeed({ source, clock, log }: FeedOptions) {
   const poll = () => {
     cancel_poll();
     if (stopped) return;
-    const listening = accounts.size() + subjects.size() > 0 && !lost;
+    const listening = accounts.size() + sleepers.size > 0 && !lost;
     cancel_poll = clock.after(listening ? source.pollEvery() : IDLE_POLL, () => {
       void readAgain().then(poll);
     });
   };
 
   const listenFirst = () => {
-    if (accounts.size() + subjects.size() === 1) poll();
+    if (accounts.size() + sleepers.size === 1) poll();
   };
 
   return {
@@ -193,11 +200,26 @@ export function createFeed({ source, clock, log }: FeedOptions) {
       return cancel;
     },
 
-    /** Calls `listener` after each event about the resource. */
-    onSubject(id: string, listener: () => void): Cancel {
-      const cancel = subjects.add(id, listener);
-      listenFirst();
-      return cancel;
+    /** Wakes `sleeper` after each event about one of the resources, until {@link unlisten}. */
+    listen(ids: readonly string[], sleeper: Sleeper): void {
+      for (const id of ids) {
+        const listening = sleepers.get(id);
+        if (listening) {
+          listening.add(sleeper);
+          continue;
+        }
+        sleepers.set(id, new Set([sleeper]));
+        listenFirst();
+      }
+    },
+
+    /** Ends {@link listen} with the same arguments. */
+    unlisten(ids: readonly string[], sleeper: Sleeper): void {
+      for (const id of ids) {
+        const listening = sleepers.get(id);
+        listening?.delete(sleeper);
+        if (listening?.size === 0) sleepers.delete(id);
+      }
     },
 
     /** Calls `listener` when events may have been missed, because the store cannot be reached or is just back. */

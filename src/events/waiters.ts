@@ -33,108 +33,153 @@ interface Wait<T> {
   read(): Promise<WaitRead<T>>;
 }
 
+/** The state of one wait. Thousands sleep at once: it has fields instead of closures. */
+class Sleep {
+  /** True if an event came since the last read. */
+  woken = false;
+  /** True if the next read is the last: the time is up, the client is gone, or the server stops. */
+  over = false;
+  /** True if events may have been missed. */
+  lost = false;
+  #resume: (() => void) | undefined;
+
+  wake(): void {
+    this.woken = true;
+    this.#resume?.();
+  }
+
+  end(): void {
+    this.over = true;
+    this.#resume?.();
+  }
+
+  lose(): void {
+    this.lost = true;
+    this.#resume?.();
+  }
+
+  /** The client disconnected. */
+  handleEvent(): void {
+    this.end();
+  }
+
+  /** Resolves at the next of these, or at once if one came before. */
+  asleep(): Promise<void> | undefined {
+    if (this.woken || this.over || this.lost) return undefined;
+    return new Promise((resume) => {
+      this.#resume = resume;
+    });
+  }
+}
+
 export type Waiters = ReturnType<typeof createWaiters>;
 
 export function createWaiters({ feed, clock }: { feed: Feed; clock: Clock }) {
-  const sleeping = new Map<string, number>();
-  const endings = new Set<() => void>();
+  /** Sleeping requests of each owner. */
+  const counts = new Map<string, number>();
+  const sleeps = new Set<Sleep>();
   let closed = false;
+
+  class Slot implements WaitSlot {
+    #owner: string | null;
+
+    constructor(owner: string) {
+      this.#owner = owner;
+    }
+
+    release(): void {
+      if (this.#owner === null) return;
+      const left = counts.get(this.#owner)! - 1;
+      if (left > 0) counts.set(this.#owner, left);
+      else counts.delete(this.#owner);
+      this.#owner = null;
+    }
+  }
 
   /** A slot for `owner`, or null if all its slots are taken (§6.5). */
   const reserve = (owner: string): WaitSlot | null => {
-    const count = sleeping.get(owner) ?? 0;
+    const count = counts.get(owner) ?? 0;
     if (count >= LIMITS.waits) return null;
-    sleeping.set(owner, count + 1);
-    let held = true;
-    return {
-      release() {
-        if (!held) return;
-        held = false;
-        const left = sleeping.get(owner)! - 1;
-        if (left > 0) sleeping.set(owner, left);
-        else sleeping.delete(owner);
-      },
-    };
+    counts.set(owner, count + 1);
+    return new Slot(owner);
   };
+
+  /** Ends the wait once its time is up, or has it read again before that. */
+  const arm = (sleep: Sleep, left: number, again_in = left): Cancel =>
+    again_in < left
+      ? clock.after(again_in, () => sleep.wake())
+      : clock.after(left, () => sleep.end());
+
+  feed.onLost(() => {
+    for (const sleep of sleeps) sleep.lose();
+  });
 
   return {
     reserve,
 
     /** The number of keys and accounts with sleeping requests. */
-    owners: (): number => sleeping.size,
+    owners: (): number => counts.size,
 
     /** The number of sleeping requests of all owners. */
-    count: (): number => [...sleeping.values()].reduce((sum, count) => sum + count, 0),
+    count: (): number => [...counts.values()].reduce((sum, count) => sum + count, 0),
 
     /**
      * Reads, and sleeps between reads, until a read is done, the time is up, or the server stops. Returns the value of
      * the last read. Listens before the first read, so it misses no event. Throws `429 too_many_waits`,
      * `503 store_unavailable` if the store is lost, `ClientGone`, and whatever `read` throws.
      */
-    async wait<T>({ owner, subjects, seconds, signal, slot, read }: Wait<T>): Promise<T> {
-      let woken = false;
-      let over = false;
-      let lost = false;
-      let rouse = () => {};
-      const wake = () => {
-        woken = true;
-        rouse();
-      };
-      const end = () => {
-        over = true;
-        rouse();
-      };
-      const onLost = () => {
-        lost = true;
-        rouse();
-      };
-      const cancels: Cancel[] = [];
-      try {
-        if (seconds > 0) {
-          for (const subject of subjects) cancels.push(feed.onSubject(subject, wake));
-          cancels.push(feed.onLost(onLost));
-          // A feed that lags behind a store that is back would miss what happens now.
-          if (feed.isLost()) await feed.caughtUp();
+    async wait<T>(options: Wait<T>): Promise<T> {
+      const { seconds, subjects, signal } = options;
+      if (seconds === 0) {
+        try {
+          return (await options.read()).value;
+        } finally {
+          options.slot?.release();
         }
-        let found = await read();
-        if (found.done || seconds === 0 || closed) return found.value;
+      }
+      const sleep = new Sleep();
+      let { slot } = options;
+      let cancel: Cancel | undefined;
+      feed.listen(subjects, sleep);
+      sleeps.add(sleep);
+      try {
+        // A feed that lags behind a store that is back would miss what happens now.
+        if (feed.isLost()) await feed.caughtUp();
+        let found = await options.read();
+        if (found.done || closed) return found.value;
 
-        const own_slot = slot ?? reserve(owner) ?? fail("too_many_waits");
-        cancels.push(() => own_slot.release());
-        signal.addEventListener("abort", end);
-        cancels.push(() => signal.removeEventListener("abort", end));
+        slot ??= reserve(options.owner) ?? fail("too_many_waits");
+        signal.addEventListener("abort", sleep);
         // A listener added after the abort never fires.
         if (signal.aborted) throw new ClientGone();
-        endings.add(end);
-        cancels.push(() => endings.delete(end));
-        cancels.push(clock.after(seconds, end));
-
+        const until = clock.elapsed() + seconds;
         for (;;) {
-          if (!woken && !over && !lost) {
-            const cancel_again =
-              found.again_in === undefined ? undefined : clock.after(found.again_in, wake);
-            await new Promise<void>((resume) => {
-              rouse = resume;
-            });
-            cancel_again?.();
+          const asleep = sleep.asleep();
+          if (asleep) {
+            cancel = arm(sleep, until - clock.elapsed(), found.again_in);
+            await asleep;
+            cancel();
           }
           if (signal.aborted) throw new ClientGone();
-          if (lost) fail("store_unavailable");
-          const last = over;
-          woken = false;
-          found = await read();
+          if (sleep.lost) fail("store_unavailable");
+          const last = sleep.over;
+          sleep.woken = false;
+          found = await options.read();
           if (found.done || last) return found.value;
         }
       } finally {
         slot?.release();
-        for (const cancel of cancels) cancel();
+        cancel?.();
+        signal.removeEventListener("abort", sleep);
+        sleeps.delete(sleep);
+        feed.unlisten(subjects, sleep);
       }
     },
 
     /** Ends every wait after one more read. Later waits read once (§6.4). */
     close(): void {
       closed = true;
-      for (const end of [...endings]) end();
+      for (const sleep of sleeps) sleep.end();
     },
   };
 }

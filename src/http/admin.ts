@@ -48,7 +48,7 @@ export function createAdminSurface(options: AdminOptions) {
       const caller = authenticate(scope.request.headers.get("authorization"));
       // A refusal is not charged to the address of another valid credential.
       if (!caller) await scope.credential.authenticate().catch(() => null);
-      return { caller, admin, pairings, linkBase: scope.linkBase };
+      return { caller, admin, pairings, linkBase: () => scope.linkBase() };
     },
     bodies,
     signer: null,

@@ -21,6 +21,7 @@ import { writeSession } from "../mcp/session.ts";
 import type { Tools } from "../mcp/tools.ts";
 import type { ClientInfo } from "../model/client.ts";
 import { parseJson, TOO_DEEP } from "../overload/json-bounds.ts";
+import type { CallScope } from "../rpc/context.ts";
 import { toServiceError } from "../rpc/errors.ts";
 import { failWrongKind } from "../rpc/execute.ts";
 import { createSignedTokens, type Signer } from "../signer.ts";
@@ -212,8 +213,14 @@ export function createMcp(options: McpOptions): Handler {
       return new Response(null, { status: 202, headers: headersOf(scope) });
     }
     // The request is charged above and logged below, under its MCP name.
-    const charges = { ...scope.charges, charge() {} };
-    const part = { ...scope, charges, ended() {} };
+    const part: CallScope = {
+      charges: { charge() {}, limit: (name, input) => scope.charges.limit(name, input) },
+      turns: scope.turns,
+      waits: () => scope.waits(),
+      ended() {},
+      address: scope.address,
+      linkBase: () => scope.linkBase(),
+    };
     const call: McpCall = {
       ...(hook ? withExactArguments(message, text as string) : message),
       hook,

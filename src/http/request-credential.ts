@@ -4,64 +4,67 @@ import type { Auth, Authenticated } from "../auth/authenticate.ts";
 import { fail, ServiceError } from "../errors.ts";
 import type { CredentialHolder } from "../model/caller.ts";
 
-export type RequestCredential = ReturnType<typeof createCredential>;
-
-export function createCredential(auth: Auth, header: string | null) {
-  let caller: CredentialHolder | null | undefined;
+/** A class, since thousands of requests that wait hold one each. */
+export class RequestCredential {
+  readonly #auth: Auth;
+  /** The `Authorization` header. */
+  readonly header: string | null;
+  #caller: CredentialHolder | null | undefined;
   /** True if the header holds an account token that has ended. */
-  let has_ended = false;
+  #has_ended = false;
   /** The look-up of a credential that was recalled. */
-  let looked_up: Promise<Authenticated | null> | undefined;
+  #looked_up: Promise<Authenticated | null> | undefined;
 
-  const authenticate = async (): Promise<Authenticated | null> => {
-    const found = await auth.authenticate(header);
-    caller = found?.caller ?? null;
-    has_ended = !found && (await auth.hasEnded(header));
+  constructor(auth: Auth, header: string | null) {
+    this.#auth = auth;
+    this.header = header;
+  }
+
+  /** Null without a valid credential; undefined before it was looked up. */
+  caller(): CredentialHolder | null | undefined {
+    return this.#caller;
+  }
+
+  /** Looks the credential up. */
+  async authenticate(): Promise<Authenticated | null> {
+    const found = await this.#auth.authenticate(this.header);
+    this.#caller = found?.caller ?? null;
+    this.#has_ended = !found && (await this.#auth.hasEnded(this.header));
     return found;
-  };
+  }
 
-  return {
-    /** The `Authorization` header. */
-    header,
+  /** Treats the credential as invalid and never looks it up, for a public route. */
+  ignore(): void {
+    this.#caller = null;
+  }
 
-    /** Null without a valid credential; undefined before it was looked up. */
-    caller: () => caller,
+  /**
+   * Returns what this process remembers of the credential, and begins to look it up; the outcome of the call must
+   * then go through {@link confirm}. Null when nothing is remembered.
+   */
+  recall(): Authenticated | null {
+    const recalled = this.#auth.recall(this.header);
+    if (!recalled) return null;
+    this.#looked_up = this.authenticate();
+    // Its error counts once the call has ended.
+    this.#looked_up.catch(() => null);
+    this.#caller = recalled.caller;
+    return recalled;
+  }
 
-    /** Looks the credential up. */
-    authenticate,
+  /** Returns the outcome of `work`, or throws `401 unauthorized` when a recalled credential is no longer valid. */
+  confirm<T>(work: Promise<T>): Promise<T> {
+    const looked_up = this.#looked_up;
+    // The usual case needs no further promise.
+    if (!looked_up) return work;
+    const confirmed = async () => ((await looked_up) ? work : fail("unauthorized"));
+    return work.then(confirmed, confirmed);
+  }
 
-    /** Treats the credential as invalid and never looks it up, for a public route. */
-    ignore(): void {
-      caller = null;
-    },
-
-    /**
-     * Returns what this process remembers of the credential, and begins to look it up; the outcome of the call must
-     * then go through {@link confirm}. Null when nothing is remembered.
-     */
-    recall(): Authenticated | null {
-      const recalled = auth.recall(header);
-      if (!recalled) return null;
-      looked_up = authenticate();
-      // Its error counts once the call has ended.
-      looked_up.catch(() => null);
-      caller = recalled.caller;
-      return recalled;
-    },
-
-    /** Returns the outcome of `work`, or throws `401 unauthorized` when a recalled credential is no longer valid. */
-    confirm<T>(work: Promise<T>): Promise<T> {
-      // The usual case needs no further promise.
-      if (!looked_up) return work;
-      const confirmed = async () => ((await looked_up) ? work : fail("unauthorized"));
-      return work.then(confirmed, confirmed);
-    },
-
-    /** Returns the error, marked when it is `401` for an account token that has ended (§4.1.7). */
-    markEnd(error: ServiceError): ServiceError {
-      const { code, challenge } = error;
-      if (code !== "unauthorized" || error.ended || !has_ended) return error;
-      return new ServiceError(code, { ended: true, ...(challenge !== undefined && { challenge }) });
-    },
-  };
+  /** Returns the error, marked when it is `401` for an account token that has ended (§4.1.7). */
+  markEnd(error: ServiceError): ServiceError {
+    const { code, challenge } = error;
+    if (code !== "unauthorized" || error.ended || !this.#has_ended) return error;
+    return new ServiceError(code, { ended: true, ...(challenge !== undefined && { challenge }) });
+  }
 }

@@ -10,8 +10,8 @@ import type { createTurns } from "../overload/turns.ts";
 import type { AnswerBody } from "../overload/unsent-answers.ts";
 import type { CallScope, EndedCall } from "../rpc/context.ts";
 import type { ClientAddresses } from "./client-address.ts";
-import { type ChargesOptions, createCharges, type RequestCharges } from "./request-charges.ts";
-import { createCredential, type RequestCredential } from "./request-credential.ts";
+import { type ChargesOptions, RequestCharges } from "./request-charges.ts";
+import { RequestCredential } from "./request-credential.ts";
 
 interface RequestScopeOptions extends ChargesOptions {
   readonly addresses: ClientAddresses;
@@ -27,115 +27,149 @@ interface RequestScopeOptions extends ChargesOptions {
   readonly linkBaseOf: (request: Request) => LinkBase;
 }
 
-export type OpenRequestScope = ReturnType<typeof createRequestScopes>;
-export type RequestScope = ReturnType<OpenRequestScope>;
+export type OpenRequestScope = (request: Request) => RequestScope;
 
-export function createRequestScopes(options: RequestScopeOptions) {
-  const { auth, addresses, clock, waits, record, linkBaseOf } = options;
-  return (request: Request) => {
-    const started = clock.elapsed();
-    const at = clock.now();
+export const createRequestScopes =
+  (options: RequestScopeOptions): OpenRequestScope =>
+  (request) =>
+    new RequestScope(options, request);
+
+/** The parts of a request are classes, since thousands of requests that wait hold them. */
+export class RequestScope implements CallScope {
+  readonly #options: RequestScopeOptions;
+  readonly request: Request;
+  /** When it arrived, by the monotonic clock. */
+  readonly started: number;
+  readonly #at: number;
+  readonly credential: RequestCredential;
+  readonly charges: RequestCharges;
+  readonly turns: RequestTurns;
+  readonly answer: Answer;
+  readonly address = (): string => this.#options.addresses.of(this.request);
+
+  constructor(options: RequestScopeOptions, request: Request) {
+    this.#options = options;
+    this.request = request;
+    const { auth, addresses, clock } = options;
+    this.started = clock.elapsed();
+    this.#at = clock.now();
     addresses.watch(request);
-    const address = () => addresses.of(request);
-    const credential = createCredential(auth, request.headers.get("authorization"));
-    const charges = createCharges(options, request, credential, address);
-    return {
-      request,
-      /** When it arrived, by the monotonic clock. */
-      started,
-      credential,
-      charges,
-      turns: createRequestTurns(options, credential, charges, address),
-      answer: createAnswer(options, request, credential, charges),
-      waits: () => waits(request),
-      address,
-      linkBase: () => linkBaseOf(request),
+    this.credential = new RequestCredential(auth, request.headers.get("authorization"));
+    this.charges = new RequestCharges(options, request, this.credential, this.address);
+    this.turns = new RequestTurns(options, this);
+    this.answer = new Answer(options, this);
+  }
 
-      /** Enters an ended call into the request log. `mcp` is set by the surface whose clients name themselves. */
-      ended(
-        { action, host, error }: EndedCall,
-        mcp?: { readonly client: ClientInfo | null },
-      ): void {
-        const caller = credential.caller();
-        if (caller?.kind !== "key") return;
-        const duration_ms = Math.max(0, Math.round((clock.elapsed() - started) * 1000));
-        const surface = mcp ? "mcp" : "rest";
-        const client = mcp?.client ?? null;
-        record({ caller, at, surface, action, error, duration_ms, client, host });
-      },
-    } satisfies CallScope & Record<string, unknown>;
-  };
+  waits(): void {
+    this.#options.waits(this.request);
+  }
+
+  linkBase(): LinkBase {
+    return this.#options.linkBaseOf(this.request);
+  }
+
+  /** Enters an ended call into the request log. `mcp` is set by the surface whose clients name themselves. */
+  ended({ action, host, error }: EndedCall, mcp?: { readonly client: ClientInfo | null }): void {
+    const caller = this.credential.caller();
+    if (caller?.kind !== "key") return;
+    const { clock, record } = this.#options;
+    const duration_ms = Math.max(0, Math.round((clock.elapsed() - this.started) * 1000));
+    const surface = mcp ? "mcp" : "rest";
+    const client = mcp?.client ?? null;
+    record({ caller, at: this.#at, surface, action, error, duration_ms, client, host });
+  }
 }
 
 const nothing = (): void => {};
 
 /** The deadline of one request, and its turns of heavy work. */
-function createRequestTurns(
-  { deadlines, heavy_work }: Pick<RequestScopeOptions, "deadlines" | "heavy_work">,
-  credential: RequestCredential,
-  charges: RequestCharges,
-  address: () => string,
-) {
+class RequestTurns {
+  readonly #options: Pick<RequestScopeOptions, "deadlines" | "heavy_work">;
+  readonly #scope: Pick<RequestScope, "credential" | "charges" | "address">;
   /** When the whole request had arrived. */
-  let arrived = deadlines.now();
-  const within = <T>(work: Promise<T>): Promise<T> => deadlines.within(arrived, work);
+  #arrived: number;
 
-  return {
-    within,
+  constructor(
+    options: Pick<RequestScopeOptions, "deadlines" | "heavy_work">,
+    scope: Pick<RequestScope, "credential" | "charges" | "address">,
+  ) {
+    this.#options = options;
+    this.#scope = scope;
+    this.#arrived = options.deadlines.now();
+  }
 
-    /** Starts the deadline anew, once the body was read. */
-    bodyArrived(): void {
-      arrived = deadlines.now();
-    },
+  within<T>(work: Promise<T>): Promise<T> {
+    return this.#options.deadlines.within(this.#arrived, work);
+  }
 
-    /** Waits until the request may begin its next piece of heavy work (§11.2.4). */
-    heavyWork(): Promise<void> {
-      const caller = credential.caller();
-      return within(heavy_work.next(caller ? callerId(caller) : address()));
-    },
+  /** Starts the deadline anew, once the body was read. */
+  bodyArrived(): void {
+    this.#arrived = this.#options.deadlines.now();
+  }
 
-    async page() {
-      const caller = credential.caller();
-      if (!caller) return nothing;
-      const turn = heavy_work.page(callerId(caller));
-      try {
-        const leave = await within(turn);
-        charges.chargeDebt(caller);
-        return leave;
-      } catch (error) {
-        // The turn may still come, but nobody waits for it.
-        void turn.then((leave) => leave(), nothing);
-        throw error;
-      }
-    },
-  } satisfies CallScope["turns"] & Record<string, unknown>;
+  /** Waits until the request may begin its next piece of heavy work (§11.2.4). */
+  heavyWork(): Promise<void> {
+    const caller = this.#scope.credential.caller();
+    const owner = caller ? callerId(caller) : this.#scope.address();
+    return this.within(this.#options.heavy_work.next(owner));
+  }
+
+  async page(): Promise<() => void> {
+    const caller = this.#scope.credential.caller();
+    if (!caller) return nothing;
+    const turn = this.#options.heavy_work.page(callerId(caller));
+    try {
+      const leave = await this.within(turn);
+      this.#scope.charges.chargeDebt(caller);
+      return leave;
+    } catch (error) {
+      // The turn may still come, but nobody waits for it.
+      void turn.then((leave) => leave(), nothing);
+      throw error;
+    }
+  }
 }
 
 /** The large answer of one request: charged for, and counted until its client has read it. */
-function createAnswer(
-  { unsent, request_turns }: Pick<RequestScopeOptions, "unsent" | "request_turns">,
-  request: Request,
-  credential: RequestCredential,
-  { chargeAnswer }: RequestCharges,
-) {
-  const caller = (): CredentialHolder | null => credential.caller() ?? null;
-  const turn = request_turns.ended();
-  return {
-    /** True once the turn of the event loop in which the request began is over. */
-    isLater: (): boolean => request_turns.ended() !== turn,
+class Answer {
+  readonly #options: Pick<RequestScopeOptions, "unsent" | "request_turns">;
+  readonly #scope: Pick<RequestScope, "request" | "credential" | "charges">;
+  readonly #turn: number;
 
-    /**
-     * Makes a body of more than `LIMITS.answer_free_bytes`. `refusable`: the request changed nothing, so this
-     * throws `429 rate_limited` while the caller leaves too many large answers unread.
-     */
-    large(bytes: Uint8Array<ArrayBuffer>, refusable: boolean): AnswerBody {
-      chargeAnswer(bytes.length);
-      if (refusable) unsent.admit(caller());
-      return unsent.body(request, caller(), bytes);
-    },
+  constructor(
+    options: Pick<RequestScopeOptions, "unsent" | "request_turns">,
+    scope: Pick<RequestScope, "request" | "credential" | "charges">,
+  ) {
+    this.#options = options;
+    this.#scope = scope;
+    this.#turn = options.request_turns.ended();
+  }
 
-    /** Makes a body of a stream, each chunk of which is charged for. */
-    relay: (source: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> =>
-      unsent.relay(request, caller(), source, chargeAnswer),
-  };
+  #caller(): CredentialHolder | null {
+    return this.#scope.credential.caller() ?? null;
+  }
+
+  /** True once the turn of the event loop in which the request began is over. */
+  isLater(): boolean {
+    return this.#options.request_turns.ended() !== this.#turn;
+  }
+
+  /**
+   * Makes a body of more than `LIMITS.answer_free_bytes`. `refusable`: the request changed nothing, so this
+   * throws `429 rate_limited` while the caller leaves too many large answers unread.
+   */
+  large(bytes: Uint8Array<ArrayBuffer>, refusable: boolean): AnswerBody {
+    const { unsent } = this.#options;
+    this.#scope.charges.chargeAnswer(bytes.length);
+    if (refusable) unsent.admit(this.#caller());
+    return unsent.body(this.#scope.request, this.#caller(), bytes);
+  }
+
+  /** Makes a body of a stream, each chunk of which is charged for. */
+  relay(source: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+    const { request, charges } = this.#scope;
+    return this.#options.unsent.relay(request, this.#caller(), source, (bytes) =>
+      charges.chargeAnswer(bytes),
+    );
+  }
 }

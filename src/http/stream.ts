@@ -25,16 +25,37 @@ interface StreamOptions {
   readonly feed: Feed;
   readonly pages: OpenPages;
   readonly clock: Clock;
+  /** Tells if a page of another origin sent a request, which is not recorded as use. */
+  readonly isForeign: (request: Request) => boolean;
   /** Records that a sign-in is in use, at most once a minute (§2.9.2). */
-  readonly recordUse: (request: Request, usage: Usage) => void;
+  readonly recordUse: (usage: Usage) => void;
+  /** Makes the server drop the connection of a request soon, even if its client reads nothing. */
+  readonly hurry: (request: Request) => void;
 }
 
 const encoder = new TextEncoder();
 const PING = encoder.encode(": ping\n\n");
 
-export function createStreams({ auth, feed, pages, clock, recordUse }: StreamOptions) {
-  /** The functions that end the open streams, by account. */
-  const open = new Map<string, Set<() => void>>();
+/**
+ * Counts the bytes that a stream has queued. The mark is 0, because Bun reserves as many bytes as it says for each
+ * stream at once.
+ */
+const IN_BYTES: QueuingStrategy<Uint8Array> = {
+  highWaterMark: 0,
+  size: (chunk) => chunk?.byteLength ?? 0,
+};
+
+export function createStreams({
+  auth,
+  feed,
+  pages,
+  clock,
+  isForeign,
+  recordUse,
+  hurry,
+}: StreamOptions) {
+  /** The open streams of each account, oldest first. */
+  const open = new Map<string, AccountStreams>();
   /** The frame of the last event, whose bytes all streams of an account share. */
   let encoded: { seq: number; bytes: Uint8Array } | undefined;
   let closed = false;
@@ -46,106 +67,160 @@ export function createStreams({ auth, feed, pages, clock, recordUse }: StreamOpt
     return encoded.bytes;
   };
 
-  const start = (
-    caller: Caller,
-    controller: ReadableStreamDefaultController<Uint8Array>,
-    signal: AbortSignal,
-    noteUse: () => void,
-    hurry: () => void,
-  ): (() => void) => {
-    const { account_id } = caller;
-    /** When something was last sent, and when use was last recorded, by {@link Clock.elapsed}. */
-    let last_at = clock.elapsed();
-    let noted_at = last_at;
-    let ended = false;
-    let cancel_ping: Cancel = () => {};
-    let cancel_check: Cancel | undefined;
+  const endAll = (): void => {
+    for (const { streams } of [...open.values()]) for (const stream of [...streams]) stream.end();
+  };
 
-    const end = () => {
-      if (ended) return;
-      ended = true;
-      for (const cancel of [unsubscribe, unlose, cancel_ping, cancel_check]) cancel?.();
-      const streams = open.get(account_id);
-      streams?.delete(end);
-      pages.closed(account_id);
-      if (streams?.size === 0) open.delete(account_id);
-      signal.removeEventListener("abort", end);
+  /** One open stream, and the source of its body. Thousands stay open: it has fields instead of closures. */
+  class Stream {
+    readonly #request: Request;
+    readonly #caller: Caller;
+    /** The use to record while it is open; null if none is recorded. */
+    readonly #usage: Usage | null;
+    #controller!: ReadableStreamDefaultController<Uint8Array>;
+    /** When something was last sent, and when use was last recorded, by {@link Clock.elapsed}. */
+    #last_at = clock.elapsed();
+    #noted_at = this.#last_at;
+    #ended = false;
+    #cancel_ping: Cancel | undefined;
+    #cancel_check: Cancel | undefined;
+
+    constructor(request: Request, caller: Caller, usage: Usage | null) {
+      this.#request = request;
+      this.#caller = caller;
+      this.#usage = usage;
+    }
+
+    /** Called by the body as it is made. */
+    start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+      this.#controller = controller;
+      const { account_id } = this.#caller;
+      const { streams } = enter(account_id, this);
+      if (streams.size > LIMITS.streams) streams.values().next().value!.end();
+      const data: StreamData["ready"] = { account_id };
+      this.#send(frame("ready", JSON.stringify(data)));
+      this.#armPing(LIMITS.ping_after);
+    }
+
+    /** Called by the body once the client is gone, also if it left before the answer. */
+    cancel(): void {
+      this.end();
+    }
+
+    end(): void {
+      if (this.#ended) return;
+      this.#ended = true;
+      this.#cancel_ping?.();
+      this.#cancel_check?.();
+      leave(this.#caller.account_id, this);
       try {
-        controller.close();
+        this.#controller.close();
       } catch {
         // The client has closed it already.
       }
-    };
+    }
 
-    const send = (bytes: Uint8Array) => {
-      if (ended) return;
-      try {
-        controller.enqueue(bytes);
-      } catch {
-        end();
-        return;
-      }
-      last_at = clock.elapsed();
-      const free = controller.desiredSize ?? 0;
-      if (free <= LIMITS.stream_queue_bytes - LIMITS.stream_queue_max) cut();
-      else if (free <= 0) cancel_check ??= clock.after(LIMITS.stream_catch_up, check);
-    };
-
-    /** Soon drops the connection of a reader that is too slow, with whatever is unsent. */
-    const cut = () => {
-      hurry();
-      end();
-    };
-
-    const check = () => {
-      cancel_check = undefined;
-      if (!ended && (controller.desiredSize ?? 0) <= 0) cut();
-    };
-
-    const armPing = (seconds: number) => {
-      cancel_ping = clock.after(seconds, () => {
-        const due_in = last_at + LIMITS.ping_after - clock.elapsed();
-        if (due_in <= 0) send(PING);
-        if (clock.elapsed() - noted_at >= LIMITS.stream_used_every) {
-          noted_at = clock.elapsed();
-          noteUse();
-        }
-        if (!ended) armPing(due_in <= 0 ? LIMITS.ping_after : due_in);
-      });
-    };
-
-    const unsubscribe = feed.onAccount(account_id, (event) => {
+    deliver(event: StoredEvent): void {
+      if (this.#ended) return;
       const { name } = event;
       if (name === "token.replaced") {
-        void auth.assertLive(caller).catch(end);
+        void auth.assertLive(this.#caller).catch(() => this.end());
         return;
       }
       // Events that a newer version added are not for clients of this one.
       if (name === "approval.decided" || !isStreamed(name)) return;
       // Events between processes do not go to clients; a new event does not compile here until it is handled.
       name satisfies StreamEvent["name"];
-      send(frameOf(event));
-      if (name === "question.created" && !ended) pages.wrote(event.subject);
-      if (event.name === "account.deleted") end();
-    });
-    const unlose = feed.onLost(end);
-    const streams = open.get(account_id) ?? new Set();
-    open.set(account_id, streams.add(end));
-    pages.opened(account_id);
-    if (streams.size > LIMITS.streams) streams.values().next().value!();
-    signal.addEventListener("abort", end);
+      this.#send(frameOf(event));
+      if (name === "question.created" && !this.#ended) pages.wrote(event.subject);
+      if (event.name === "account.deleted") this.end();
+    }
 
-    const data: StreamData["ready"] = { account_id };
-    send(frame("ready", JSON.stringify(data)));
-    armPing(LIMITS.ping_after);
-    // The listener above never fires for an abort that came first.
-    if (signal.aborted) end();
-    return end;
+    #send(bytes: Uint8Array): void {
+      if (this.#ended) return;
+      try {
+        this.#controller.enqueue(bytes);
+      } catch {
+        this.end();
+        return;
+      }
+      this.#last_at = clock.elapsed();
+      const queued = this.#queued();
+      if (queued >= LIMITS.stream_queue_max) this.#cut();
+      else if (queued >= LIMITS.stream_queue_bytes) {
+        this.#cancel_check ??= clock.after(LIMITS.stream_catch_up, () => this.#check());
+      }
+    }
+
+    /** Bytes that the connection has not accepted. */
+    #queued(): number {
+      return -(this.#controller.desiredSize ?? 0);
+    }
+
+    /** Soon drops the connection of a reader that is too slow, with whatever is unsent. */
+    #cut(): void {
+      hurry(this.#request);
+      this.end();
+    }
+
+    #check(): void {
+      this.#cancel_check = undefined;
+      if (!this.#ended && this.#queued() >= LIMITS.stream_queue_bytes) this.#cut();
+    }
+
+    #armPing(seconds: number): void {
+      this.#cancel_ping = clock.after(seconds, () => this.#ping());
+    }
+
+    #ping(): void {
+      const due_in = this.#last_at + LIMITS.ping_after - clock.elapsed();
+      if (due_in <= 0) this.#send(PING);
+      if (this.#usage && clock.elapsed() - this.#noted_at >= LIMITS.stream_used_every) {
+        this.#noted_at = clock.elapsed();
+        recordUse(this.#usage);
+      }
+      if (!this.#ended) this.#armPing(due_in <= 0 ? LIMITS.ping_after : due_in);
+    }
+  }
+
+  /** The open streams of one account, which share a listener. */
+  interface AccountStreams {
+    readonly streams: Set<Stream>;
+    readonly unsubscribe: Cancel;
+  }
+
+  const enter = (account_id: string, stream: Stream): AccountStreams => {
+    let own = open.get(account_id);
+    if (!own) {
+      const streams = new Set<Stream>();
+      const unsubscribe = feed.onAccount(account_id, (event) => {
+        for (const one of [...streams]) one.deliver(event);
+      });
+      own = { streams, unsubscribe };
+      open.set(account_id, own);
+    }
+    own.streams.add(stream);
+    pages.opened(account_id);
+    return own;
   };
 
+  const leave = (account_id: string, stream: Stream): void => {
+    const own = open.get(account_id);
+    own?.streams.delete(stream);
+    pages.closed(account_id);
+    if (own?.streams.size !== 0) return;
+    own.unsubscribe();
+    open.delete(account_id);
+  };
+
+  feed.onLost(endAll);
+
+  /** Apart from `open`, whose parameters the body would otherwise keep. */
+  const bodyFor = (request: Request, caller: Caller, usage: Usage | null) =>
+    new ReadableStream(new Stream(request, caller, usage), IN_BYTES);
+
   return {
-    /** Opens a stream. `hurry` makes the server drop the connection soon, even if its reader reads nothing. */
-    async open(scope: RequestScope, hurry: () => void): Promise<Response> {
+    async open(scope: RequestScope): Promise<Response> {
       const { request } = scope;
       const { caller, usage } = (await scope.credential.authenticate()) ?? fail("unauthorized");
       scope.charges.charge();
@@ -167,34 +242,21 @@ export function createStreams({ auth, feed, pages, clock, recordUse }: StreamOpt
       };
       await scope.turns.within(catchUp()).finally(cancel);
       if (closed) fail("store_unavailable");
-      const noteUse = () => {
-        if (usage) recordUse(request, usage);
-      };
-      noteUse();
-
-      let end: (() => void) | undefined;
-      const body = new ReadableStream<Uint8Array>(
-        {
-          start(controller) {
-            end = start(caller, controller, request.signal, noteUse, hurry);
-          },
-          cancel: () => end?.(),
-        },
-        { highWaterMark: LIMITS.stream_queue_bytes, size: (chunk) => chunk?.byteLength ?? 0 },
-      );
-      return new Response(body, { headers });
+      const recorded = isForeign(request) ? null : usage;
+      if (recorded) recordUse(recorded);
+      return new Response(bodyFor(request, caller, recorded), { headers });
     },
 
     /** Accounts that have streams open now. */
     accounts: (): number => open.size,
 
     /** Streams open now. */
-    count: (): number => [...open.values()].reduce((sum, streams) => sum + streams.size, 0),
+    count: (): number => [...open.values()].reduce((sum, { streams }) => sum + streams.size, 0),
 
     /** Ends every stream, and refuses later ones. */
     close(): void {
       closed = true;
-      for (const streams of [...open.values()]) for (const end of [...streams]) end();
+      endAll();
     },
   };
 }
