@@ -40,15 +40,28 @@ const pruneQuestions = [
   ),
 ];
 
+/** Keys of one read, which counts up to a thousand questions of each. */
+const KEYS = 20;
+
+/** The next keys, and 1 for each that has too many finished questions. Most have not: no write is needed for them. */
+const nextWithExcess = statement(
+  sql`select id, (select count(*) from (select 1 from questions where key_id = keys.id and status <> 'pending'
+      limit ${sql.raw(LIMITS.finished_questions_per_key + 1)})) > ${sql.raw(LIMITS.finished_questions_per_key)}
+    from keys where id > ${p("after")} and deleted_at is null order by id limit ${p("limit")}`,
+  { returns: rowsOf<[id: string, has_excess: number]>() },
+);
+
 /**
- * Removes each key's finished questions beyond `LIMITS.finished_questions_per_key`. A call goes through the next `limit`
- * keys and returns whether there are more. After the last key it starts over, and so does a new process.
+ * Removes each key's finished questions beyond `LIMITS.finished_questions_per_key`. A call goes through the next keys,
+ * at most `limit`, and returns whether there are more. After the last key it starts over, and so does a new process.
  */
 export function createQuestionPruner(store: Store) {
   let after = "";
   return async (limit: number): Promise<boolean> => {
-    const keys = (await store.read(nextKeys({ after, limit }))).map(([id]) => id);
-    for (const key_id of keys) {
+    const some = Math.min(limit, KEYS);
+    const keys = await store.read(nextWithExcess({ after, limit: some }));
+    for (const [key_id, has_excess] of keys) {
+      if (!has_excess) continue;
       const bite = () =>
         store.write(
           pruneQuestions.map((step) => step({ key_id })),
@@ -56,8 +69,10 @@ export function createQuestionPruner(store: Store) {
         );
       while ((await bite()).some(({ changes }) => changes === BITE));
     }
-    const more = keys.length === limit;
-    after = more ? keys.at(-1)! : "";
+    // A read of a file leaves the event loop no turn.
+    await new Promise<void>((next) => setImmediate(next));
+    const more = keys.length === some;
+    after = more ? keys.at(-1)![0] : "";
     return more;
   };
 }

@@ -39,6 +39,7 @@ const BOUNDED: readonly (readonly [part: string, bound: string])[] = [
   ['from "devices" inner join "accounts"', "devices of an account"],
   ["from devices where account_id = ? order by coalesce(", "devices of an account"],
   ["status <> 'pending' order by created_at desc", "finished questions of a key; a job"],
+  ["status <> 'pending' limit 1001", "the limit; a job"],
   ["sum(size) over (partition by key_id", "the request log of a key"],
   ['from "question_deliveries" where question_id = ? order by', "deliveries of a question"],
   ["from question_deliveries order by question_id desc limit ?", "the limit"],
