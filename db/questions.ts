@@ -304,6 +304,9 @@ export function questionList(filter: QuestionFilter): Statement<QuestionRow> {
   });
 }
 
+const newestFirst = ({ question: a }: QuestionRow, { question: b }: QuestionRow): number =>
+  b.created_at - a.created_at || (a.id < b.id ? 1 : -1);
+
 function buildList(
   scope: QuestionFilter["scope"],
   of_task: boolean,
@@ -324,12 +327,12 @@ function buildList(
     const due = sql`expires_at > ${p("now", questions.expires_at)}`;
     const all = [...conditions, sql`status = ${sql.raw(`'${status}'`)}`];
     if (status === "pending") all.push(due);
-    return sql`select * from (select id, created_at from questions where ${sql.join(all, sql` and `)} order by created_at desc, id desc limit ${limit})`;
+    return sql`select * from (select rowid as place, id, created_at from questions where ${sql.join(all, sql` and `)} order by created_at desc, id desc limit ${limit})`;
   };
   const ranges = sql.join(statuses.map(range), sql` union all `);
   return select(
     all,
-    sql`where id in (select id from (${ranges}) order by created_at desc, id desc limit ${limit})
-      order by created_at desc, id desc`,
+    sql`join (select place from (${ranges}) order by created_at desc, id desc limit ${limit}) on place = questions.rowid`,
+    { order: newestFirst },
   );
 }

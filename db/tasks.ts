@@ -181,12 +181,14 @@ export function taskPage(
   return pages(merged.shape, () =>
     select(
       qb.select(pageColumns).from(tasks),
-      sql`where id in (select id from (${merged.sql()}) order by updated_at desc, id desc limit ${p("limit")})
-        order by updated_at desc, id desc`,
-      { params: ["inline_bytes"] },
+      sql`join (select place from (${merged.sql()}) order by updated_at desc, id desc limit ${p("limit")}) on place = tasks.rowid`,
+      { params: ["inline_bytes"], order: newestFirst },
     ),
   )({ ...merged.values, inline_bytes });
 }
+
+const newestFirst = ({ task: a }: TaskPageRow, { task: b }: TaskPageRow): number =>
+  b.updated_at - a.updated_at || (a.id < b.id ? 1 : -1);
 
 /** The position `offset` tasks into the list, where a page stops looking. */
 export function taskPosition(filter: TaskFilter, offset: number): Statement<TaskPosition> {
@@ -232,7 +234,7 @@ function merge(filter: TaskFilter) {
   if (filter.scope === "account") conditions.push(ofLiveKey("tasks"));
   const owner = sql.identifier(filter.scope === "key" ? "key_id" : "account_id");
   const range = (status: string): Sql<ListValues> =>
-    sql`select * from (select id, updated_at from tasks where ${owner} = ${p("owner")} and status = ${sql.raw(`'${status}'`)} and ${sql.join(conditions, sql` and `)} order by updated_at desc, id desc limit ${p("limit")})`;
+    sql`select * from (select rowid as place, id, updated_at from tasks where ${owner} = ${p("owner")} and status = ${sql.raw(`'${status}'`)} and ${sql.join(conditions, sql` and `)} order by updated_at desc, id desc limit ${p("limit")})`;
   return {
     shape: [filter.scope, bounded, narrowed, only_known, ...statuses].join(" "),
     sql: () => sql.join(statuses.map(range), sql` union all `),

@@ -38,11 +38,16 @@ interface Prepared {
   }[];
 }
 
-interface SelectOptions<Name extends string = string> {
+interface SelectOptions<Row = unknown, Name extends string = string> {
   /** True if the WHERE names a unique column, so that there is at most one row. */
   readonly one?: boolean;
   /** Names of parameters in the columns of the query, which are not in its type. */
   readonly params?: readonly Name[];
+  /**
+   * Sorts the rows of a join that finds them in this order anyway. An ORDER BY would make SQLite write each row into a
+   * temporary table.
+   */
+  readonly order?: (a: Row, b: Row) => number;
   /**
    * How to read a value that only a newer version knows (`oneOf` in schema.ts). `part`, the default: leave out the row
    * if the value is in the table in FROM, or read a joined part as if it were not there. `row`: always leave out the
@@ -81,12 +86,12 @@ export interface Query<Row> {
 export function select<Row, P, Name extends string = never>(
   query: Query<Row>,
   tail: Sql<P>,
-  options?: SelectOptions<Name>,
+  options?: SelectOptions<Row, Name>,
 ): (values: P & Readonly<Record<Name, Cell>>) => Statement<Row>;
 export function select(
   query: Query<unknown>,
   tail_sql: SQL,
-  { one = false, params = [], unknown = "part" }: SelectOptions = {},
+  { one = false, params = [], order, unknown = "part" }: SelectOptions = {},
 ): (values: Values) => Statement {
   const tail = dialect.sqlToQuery(tail_sql);
   const prepared = query.prepare() as unknown as Prepared;
@@ -105,10 +110,10 @@ export function select(
   const toRow = reader(prepared.fields, tableOf(query), unknown);
   const read = (cells: Cell[][]) => {
     const rows = cells.map(toRow);
-    if (!rows.includes(undefined)) return rows;
-    const known = rows.filter((row) => row !== undefined);
-    lacking.add(known);
-    return known;
+    const lacks = rows.includes(undefined);
+    const known = lacks ? rows.filter((row) => row !== undefined) : rows;
+    if (lacks) lacking.add(known);
+    return order ? known.sort(order) : known;
   };
   const returns = one ? "row" : "rows";
   return (values) => ({
@@ -156,6 +161,7 @@ function reader(
         ? null
         : (cell: Cell) => field.mapFromDriverValue(cell),
   }));
+  if (!slots.some(({ left_out, is_part }) => left_out || is_part)) return compiledReader(slots);
   return (cells) => {
     const row: Record<string, unknown> = {};
     let group: Record<string, unknown> = row;
@@ -181,6 +187,36 @@ function reader(
     for (const part of unknown_parts ?? []) for (const name in part) part[name] = null;
     return row;
   };
+}
+
+type Slot = Readonly<{
+  isKnown: IsKnown | null;
+  group: string | null;
+  name: string;
+  decode: ((cell: Cell) => unknown) | null;
+}>;
+
+/** As {@link reader}, for rows that always have every column: a literal takes a third of the time of assignments. */
+function compiledReader(slots: readonly Slot[]): (cells: readonly Cell[]) => unknown {
+  const decoded = slots.map(({ decode }, i) =>
+    decode ? `cells[${i}] === null ? null : slots[${i}].decode(cells[${i}])` : `cells[${i}]`,
+  );
+  const unknown = slots.flatMap(({ isKnown }, i) =>
+    isKnown ? `cells[${i}] !== null && !slots[${i}].isKnown(value${i})` : [],
+  );
+  const groups = new Map<string | null, string[]>();
+  slots.forEach(({ group, name }, i) => {
+    groups.set(group, [...(groups.get(group) ?? []), `${JSON.stringify(name)}: value${i}`]);
+  });
+  const members = [...groups].map(([group, own]) =>
+    group === null ? own.join() : `${JSON.stringify(group)}: { ${own.join()} }`,
+  );
+  const text = `return (cells) => {
+    ${decoded.map((value, i) => `const value${i} = ${value};`).join("\n")}
+    if (${unknown.join(" || ") || "false"}) return undefined;
+    return { ${members.join()} };
+  };`;
+  return new Function("slots", text)(slots);
 }
 
 declare const ROW: unique symbol;

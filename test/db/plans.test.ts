@@ -115,6 +115,12 @@ test("no statement scans a table, or all rows of an owner, without a bound", () 
   expect([...unused]).toEqual([]);
 });
 
+test("the page of a list is sorted by the places of its rows, not once more with whole rows", () => {
+  const pages = texts.filter((text) => text.includes("join (select place from"));
+  expect(pages.length).toBeGreaterThan(3);
+  for (const page of pages) expect(costsOf(page)).toEqual(["USE TEMP B-TREE FOR ORDER BY"]);
+});
+
 test("no trigger scans a table, or all rows of an owner", () => {
   const triggers = database
     .prepare("select name, sql from sqlite_schema where type = 'trigger'")
