@@ -7,6 +7,7 @@ import { ServiceError } from "../../src/errors.ts";
 import { createCheckpoints } from "./checkpoints.ts";
 import { openConnection } from "./connection.ts";
 import { FileGone, type ReportFault } from "./faults.ts";
+import { createPairedReads } from "./read-pair.ts";
 import {
   isAway,
   isBusy,
@@ -119,7 +120,6 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
 
   /** Makes a promise only if the read has to be repeated. */
   const runRead = (statement: Statement, within: number): WriteResult | Promise<WriteResult> => {
-    if (closed) throw unavailable("closed");
     try {
       return reader.run(statement);
     } catch (error) {
@@ -134,6 +134,7 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
       });
     }
   };
+  const reads = createPairedReads({ connection: reader, runAlone: runRead });
   const writes = createWriteQueue(
     (statements, until) => whenFree(clock, () => commitGroup(statements), until),
     clock,
@@ -142,9 +143,12 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
 
   return {
     kind: "embedded",
-    async read(statement, { within = STORE_SECONDS } = {}) {
-      return statement.read((await runRead(statement, within)).rows);
+    async read(statement, { within = STORE_SECONDS, with_next = false } = {}) {
+      if (closed) throw unavailable("closed");
+      const result = with_next ? reads.hold(statement, within) : reads.run(statement, within);
+      return statement.read((await result).rows);
     },
+    runHeld: reads.runHeld,
     write: writes.write,
     usable: () => writes.writable() && !gone && clock.elapsed() >= faulty_until,
     gone: isGone,
@@ -160,6 +164,7 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
     walBytes: () => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? null,
     async close() {
       const drained = await writes.close();
+      reads.runHeld();
       closed = true;
       // A file or a log that took the place of ours is not to be touched.
       await checkpoints.close({ may_empty: drained && !isGone() });

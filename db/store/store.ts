@@ -76,6 +76,11 @@ export interface StoreStats {
 interface ReadOptions {
   /** Seconds until the read fails with `503 store_unavailable`; at most and by default `STORE_SECONDS`. */
   readonly within?: number | undefined;
+  /**
+   * True: a file runs the query together with the next read of one row, which saves the locks of one of them. Call
+   * {@link Store.runHeld} if that read may not come.
+   */
+  readonly with_next?: boolean;
 }
 
 export interface WriteOptions {
@@ -100,6 +105,8 @@ export interface Store {
    * read of a file runs on the event loop, so nothing cuts it short.
    */
   read<Row>(statement: Statement<Row>, options?: ReadOptions): Promise<Row[]>;
+  /** Runs the query that a read `with_next` holds back, if there is one. */
+  runHeld(): void;
   /**
    * Runs the statements as one atomic batch, and resolves once it is on disk (synchronous FULL), unless none of its
    * statements is synced. Batches of a process commit in the order of their calls; background work has its own order.

@@ -9,7 +9,7 @@ import type { AccountCaller, Caller, CredentialHolder, KeyCaller } from "../mode
 import type { ClientInfo } from "../model/client.ts";
 import { isTicket, type Tickets } from "./tickets.ts";
 
-/** Credentials that a process on a libSQL server remembers, so that it reads them together with the row of a request. */
+/** Credentials that a process remembers, so that it reads them together with the row of a request. */
 const REMEMBERED = 10_000;
 
 /** A caller, and the use of its credential before this request. */
@@ -46,16 +46,16 @@ function digestOf(header: string | null): string | null {
 
 interface AuthOptions {
   readonly tickets: Tickets;
-  readonly store: Pick<Store, "kind" | "read">;
+  readonly store: Pick<Store, "read" | "runHeld">;
   readonly clock: Pick<Clock, "now">;
 }
 
 export function createAuth({ store, clock, tickets }: AuthOptions) {
-  /** Digest -> the last look-up of the credential. Null on an embedded store, which answers at once. */
-  const remembered = store.kind === "server" ? new Map<string, Authenticated>() : null;
+  /** Digest -> the last look-up of the credential. */
+  const remembered = new Map<string, Authenticated>();
 
-  const find = async (credential: string): Promise<Authenticated | null> => {
-    const [owner] = await store.read(credentialOwner({ digest: credential }));
+  const find = async (credential: string, with_next = false): Promise<Authenticated | null> => {
+    const [owner] = await store.read(credentialOwner({ digest: credential }), { with_next });
     if (!owner || (owner.expires_at !== null && owner.expires_at <= clock.now())) return null;
     const { id, account_id, key_id, last_used_at, last_host, last_client } = owner;
     if (key_id === null) {
@@ -64,6 +64,14 @@ export function createAuth({ store, clock, tickets }: AuthOptions) {
     }
     const caller = { kind: "key", account_id, key_id, credential } as const;
     return { caller, usage: { caller, last_used_at, last_host, last_client } };
+  };
+
+  const lookUp = async (credential: string, with_next = false): Promise<Authenticated | null> => {
+    const found = await find(credential, with_next);
+    if (remembered.size >= REMEMBERED) remembered.clear();
+    if (found) remembered.set(credential, found);
+    else remembered.delete(credential);
+    return found;
   };
 
   const isEnded = async (credential: string): Promise<boolean> =>
@@ -81,13 +89,7 @@ export function createAuth({ store, clock, tickets }: AuthOptions) {
         return caller && { caller, usage: null };
       }
       const credential = digestOf(header);
-      if (credential === null) return null;
-      const found = await find(credential);
-      if (!remembered) return found;
-      if (remembered.size >= REMEMBERED) remembered.clear();
-      if (found) remembered.set(credential, found);
-      else remembered.delete(credential);
-      return found;
+      return credential === null ? null : lookUp(credential);
     },
 
     /**
@@ -111,14 +113,21 @@ export function createAuth({ store, clock, tickets }: AuthOptions) {
     },
 
     /**
-     * The last result of {@link authenticate} for this header; null on an embedded store. The credential may have ended
-     * since, so confirm it before the response.
+     * The last result of {@link authenticate} for this header. The credential may have ended since, so confirm it before
+     * the response.
      */
     recall(header: string | null): Authenticated | null {
-      if (!remembered) return null;
       const credential = digestOf(header);
       return (credential !== null && remembered.get(credential)) || null;
     },
+
+    /**
+     * Looks up the credential of a recalled caller, together with the next read of the store if that comes before
+     * `confirmNow` is called; null if it has ended.
+     */
+    confirm: ({ credential }: CredentialHolder): Promise<Authenticated | null> =>
+      lookUp(credential, true),
+    confirmNow: store.runHeld,
 
     /** Throws `401 unauthorized` if the credential has ended (§4.1.5). */
     async assertLive(caller: Caller): Promise<void> {

@@ -26,8 +26,12 @@ export class RequestCredential {
   }
 
   /** Looks the credential up. */
-  async authenticate(): Promise<Authenticated | null> {
-    const found = await this.#auth.authenticate(this.header);
+  authenticate(): Promise<Authenticated | null> {
+    return this.#lookUp(this.#auth.authenticate(this.header));
+  }
+
+  async #lookUp(looking: Promise<Authenticated | null>): Promise<Authenticated | null> {
+    const found = await looking;
     this.#caller = found?.caller ?? null;
     this.#has_ended = !found && (await this.#auth.hasEnded(this.header));
     return found;
@@ -45,7 +49,7 @@ export class RequestCredential {
   recall(): Authenticated | null {
     const recalled = this.#auth.recall(this.header);
     if (!recalled) return null;
-    this.#looked_up = this.authenticate();
+    this.#looked_up = this.#lookUp(this.#auth.confirm(recalled.caller));
     // Its error counts once the call has ended.
     this.#looked_up.catch(() => null);
     this.#caller = recalled.caller;
@@ -57,7 +61,10 @@ export class RequestCredential {
     const looked_up = this.#looked_up;
     // The usual case needs no further promise.
     if (!looked_up) return work;
-    const confirmed = async () => ((await looked_up) ? work : fail("unauthorized"));
+    const confirmed = async () => {
+      this.#auth.confirmNow();
+      return (await looked_up) ? work : fail("unauthorized");
+    };
     return work.then(confirmed, confirmed);
   }
 

@@ -10,6 +10,7 @@ import {
   createPair,
   createPerson,
   createTask,
+  newToken,
 } from "../support/client.ts";
 import { sendRaw } from "../support/raw.ts";
 import { createTestStore } from "../support/store.ts";
@@ -199,6 +200,17 @@ test("an account deleted in one process is refused at once in another, with its 
   expect((await openStream(peer.url, person.token)).response.status).toBe(401);
   await stream.ended;
   expect(stream.events.at(-1)).toEqual({ event: "account.deleted", data: {} });
+});
+
+test("a token replaced in one process reads nothing in another that remembers it [§4.1.5] [§5.2.4]", async () => {
+  const { person, agent } = await createPair(app.url);
+  const read = `GET /v1/tasks/${(await createTask(agent.send)).id}` as const;
+  const old = client(peer.url, person.token);
+  expect([(await old(read)).status, (await old(read)).status]).toEqual([200, 200]);
+  const token = newToken();
+  expect((await person.send("POST /v1/account/token", { token })).status).toBe(200);
+  expect((await old(read)).status).toBe(401);
+  expect((await client(peer.url, token)(read)).status).toBe(200);
 });
 
 test("a request that waits is refused at once when its credential ends in another process [§4.1.5]", async () => {
