@@ -93,13 +93,18 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
   const assertOwnTask = (caller: Caller, id: string) =>
     readOwn(deps, caller, taskById(caller, id), "task_id");
 
+  const showOne = (row: QuestionRow) => earlier.show([row]);
+
+  /** Apart from `read`, whose variables each wait would otherwise keep. */
+  const holdAsking: typeof hold = (caller, asked, options) =>
+    earlier.whileAsking(asked.key_id, options.signal, () =>
+      earlier.untilLeft(asked, () => hold(caller, asked, options)),
+    );
+
   const read = async (caller: Caller, id: string, options: WaitOptions) => {
     const { wait, signal, effects, asking } = options;
     const waits_for_it = wait > 0 && effects;
-    const found =
-      caller.kind === "key" && effects && !asking
-        ? (row: QuestionRow) => earlier.show([row])
-        : undefined;
+    const found = caller.kind === "key" && effects && !asking ? showOne : undefined;
     let key_id: string;
     if (waits_for_it && caller.kind === "key") {
       // A key sees only its own questions, so the wait knows what to listen to before the first read.
@@ -110,9 +115,9 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       if (!waits_for_it || row.question.status !== "pending") return row.question;
       key_id = row.question.key_id;
     }
-    const held = () => hold(caller, { id, key_id }, { seconds: wait, signal, found });
-    if (!asking) return held();
-    return earlier.whileAsking(key_id, signal, () => earlier.untilLeft({ id, key_id }, held));
+    const asked = { id, key_id };
+    const held = { seconds: wait, signal, found };
+    return asking ? holdAsking(caller, asked, held) : hold(caller, asked, held);
   };
 
   const assertOffered = createOfferCheck(deps.settings.push_content === "full");
