@@ -83,8 +83,28 @@ function parse(bytes: Buffer): Answer | null {
   const end = bytes.indexOf(END_OF_HEAD);
   if (end < 0) return null;
   const head = bytes.toString("latin1", 0, end);
-  const length = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0);
   const from = end + END_OF_HEAD.length;
-  if (bytes.length < from + length) return null;
-  return { status: Number(head.slice(9, 12)), text: bytes.toString("utf8", from, from + length) };
+  const length = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0);
+  const is_chunked = /\r\ntransfer-encoding: *chunked/i.test(head);
+  const body = is_chunked ? joinChunks(bytes, from) : sliceOf(bytes, from, length);
+  return body && { status: Number(head.slice(9, 12)), text: body.toString("utf8") };
+}
+
+/** These bytes, once all of them have arrived. */
+const sliceOf = (bytes: Buffer, from: number, length: number): Buffer | null =>
+  bytes.length < from + length ? null : bytes.subarray(from, from + length);
+
+/** The chunked body that begins at `from`, once all of it has arrived. */
+function joinChunks(bytes: Buffer, from: number): Buffer | null {
+  const chunks: Buffer[] = [];
+  for (let at = from; ; ) {
+    const line = bytes.indexOf("\r\n", at);
+    if (line < 0) return null;
+    const size = Number.parseInt(bytes.toString("latin1", at, line), 16);
+    const chunk = sliceOf(bytes, line + 2, size + 2);
+    if (!chunk) return null;
+    if (size === 0) return Buffer.concat(chunks);
+    chunks.push(chunk.subarray(0, size));
+    at = line + 2 + size + 2;
+  }
 }
