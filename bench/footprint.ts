@@ -6,9 +6,13 @@
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { openStore } from "../db/store/open.ts";
+import { systemClock } from "../src/clock.ts";
 import { LIMITS } from "../src/limits.ts";
 import { cpuOf, middle, rowOf } from "./compare.ts";
+import { fill, runOnFile } from "./fill.ts";
 import { requestOf } from "./load.ts";
 import { type Child, post, startChild, startRelay, stopAll, times } from "./process.ts";
 
@@ -31,6 +35,10 @@ const PAGE = 4_096;
 /** Milliseconds between two looks whether a process is idle, and ticks of processor time that it may use meanwhile. */
 const LOOK = 1_000;
 const IDLE_TICKS = 0.04;
+
+/** A file of about 1.2 GB. */
+const LARGE = { tasks: 1_000_000, keys: 1_000 };
+const BUILD = fileURLToPath(new URL("../scripts/build.ts", import.meta.url));
 
 const folder = mkdtempSync(join(tmpdir(), "relay-bench-"));
 const children: Bun.Subprocess[] = [];
@@ -187,9 +195,48 @@ async function benchConnections(): Promise<void> {
   }
 }
 
+/** Starts Relay on a store some times; returns the seconds until it listens, and MB at rest of the first start. */
+async function startsOf(url: string, command: readonly string[]) {
+  const seconds: number[] = [];
+  const memory: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const from = performance.now();
+    const options = { env: { DATABASE_URL: url }, ...(command.length > 0 && { program: command }) };
+    const child = await startRelay(folder, children, options);
+    seconds.push((performance.now() - from) / 1000);
+    memory.push((await restOf(child)) / 1024);
+    await endLast();
+  }
+  return { seconds, memory };
+}
+
+async function benchStarts(): Promise<void> {
+  const executable = join(folder, "relay");
+  const build = Bun.spawn([process.execPath, BUILD, executable], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  if ((await build.exited) !== 0) throw new Error("the build failed");
+  const large = `file:${join(folder, "large.db")}`;
+  await (await openStore({ url: large, auth_token: undefined }, systemClock)).close();
+  const { run, close } = runOnFile(join(folder, "large.db"));
+  await fill(run, LARGE);
+  close();
+  const small = `file:${join(folder, "small.db")}`;
+  rowOf(WIDTHS, ["", "median", "from to"]);
+  const programs = { sources: [], executable: [executable, "serve"] };
+  for (const [program, command] of Object.entries(programs)) {
+    for (const [store, url] of Object.entries({ small, "1.2 GB": large })) {
+      const { seconds, memory } = await startsOf(url, command);
+      rowOf(WIDTHS, [`start of the ${program}, ${store}, s`, ...shown(seconds, 2)]);
+      rowOf(WIDTHS, ["  MB at rest", ...shown(memory, 0)]);
+    }
+  }
+}
+
 process.on("SIGINT", () => void stopAll(children, folder).finally(() => process.exit(130)));
 try {
-  await benchConnections();
+  if (ONLY.some((name) => name !== "start")) await benchConnections();
+  if (ONLY.includes("start")) await benchStarts();
 } finally {
   await stopAll(children, folder);
 }

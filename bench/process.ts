@@ -15,22 +15,25 @@ export interface Child {
   send(message: unknown): void;
 }
 
+const sourcesIn = (tree: string) => [process.execPath, join(tree, "src/main.ts")];
+
 interface RelayOptions {
   readonly env?: Record<string, string>;
   readonly command?: readonly string[];
   readonly tree?: string;
+  readonly program?: readonly string[];
 }
 
 /**
  * Relay as people run it, on a store in `folder` and with extra variables in `env`; `command` is what runs
- * Bun, `tree` the folder of another version. The process is added to `children`.
+ * `program`, by default Bun with the sources in `tree`. The process is added to `children`.
  */
 export async function startRelay(
   folder: string,
   children: Bun.Subprocess[],
-  { env = {}, command = [], tree = ROOT }: RelayOptions = {},
+  { env = {}, command = [], tree = ROOT, program = sourcesIn(tree) }: RelayOptions = {},
 ): Promise<Child> {
-  const child = Bun.spawn([...command, process.execPath, join(tree, "src/main.ts")], {
+  const child = Bun.spawn([...command, ...program], {
     cwd: tree,
     env: {
       PATH: process.env.PATH ?? "",
