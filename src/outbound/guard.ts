@@ -3,17 +3,15 @@
  * that was checked.
  */
 
-import http from "node:http";
-import https from "node:https";
 import { isIP } from "node:net";
-import type { Duplex } from "node:stream";
 import type { Clock } from "../clock.ts";
 import { OUTBOUND } from "../limits.ts";
 import { codeOf } from "../log.ts";
-import { unbracketed } from "../loopback.ts";
 import { networksOf, type Reach, reachOf } from "./addresses.ts";
+import { endOf, isUnconnected, send, toOutboundError, type Way, wholeAnswer } from "./exchange.ts";
+import { createLineReader, type LineBounds } from "./lines.ts";
 import { createResolver, type Resolve } from "./resolver.ts";
-import { connectThrough, type ProxyAddress, proxyOf, TunnelError } from "./tunnel.ts";
+import { proxyOf } from "./tunnel.ts";
 
 /**
  * Why a request got no answer. `invalid_url` and `forbidden_address` are final; after the others, another attempt may
@@ -46,7 +44,7 @@ export interface OutboundRequest {
   readonly owner: string;
   readonly method: "GET" | "POST";
   /** Without `Host`, `Content-Length` and `Connection`, which are added. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body?: string | Uint8Array;
   /** Most bytes of the answer's body; {@link OUTBOUND.answer_bytes} by default. */
   readonly max_bytes?: number;
@@ -63,6 +61,26 @@ export interface OutboundAnswer {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** As sent, and so still compressed if the server compressed it unasked. */
   readonly body: Buffer;
+}
+
+/** A request whose answer has no end. */
+export interface LinesRequest extends Pick<OutboundRequest, "url" | "owner" | "headers"> {
+  readonly bounds: LineBounds;
+  /** Ends the answer. */
+  readonly signal: AbortSignal;
+}
+
+export interface OutboundLines {
+  /** Any status. Redirects are not followed. */
+  readonly status: number;
+  /** By their names in lower case. */
+  readonly headers: OutboundAnswer["headers"];
+  /**
+   * The lines of the body as they arrive, without their ends; an overlong one is left out. Throws {@link
+   * OutboundError}: `timed_out` without a line for `idle` seconds, `answer_too_large` beyond the bounds, or as
+   * {@link OutboundRequest.signal} says. Leaving the loop closes the connection.
+   */
+  readonly lines: AsyncIterable<string>;
 }
 
 export interface OutboundOptions {
@@ -86,17 +104,8 @@ interface Target {
   readonly reach: Reach;
 }
 
-/** Codes of errors before a byte was sent. */
-const NOT_CONNECTED = new Set([
-  "ECONNREFUSED",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "EADDRNOTAVAIL",
-  "ETIMEDOUT",
-]);
-
-/** The owner of look-ups of the proxy. */
-const PROXY = "proxy";
+/** Characters of the URL of an answer without an end, to which a channel has added what it listens for. */
+const LINES_URL_CHARACTERS = 4_000;
 
 /** True if no name server answered, so that nothing is known of the name. */
 const isUnanswered = (error: unknown): boolean => codeOf(error) === "DNS_ETIMEOUT";
@@ -124,6 +133,26 @@ export function createOutbound(options: OutboundOptions) {
     return targets.slice(0, OUTBOUND.addresses);
   };
 
+  /** Calls `attempt` for each address of the host in turn, until one can be connected to. */
+  const overAddresses = async <T>(
+    url: URL,
+    owner: string,
+    signal: AbortSignal,
+    attempt: (to: Way) => Promise<T>,
+  ): Promise<T> => {
+    const targets = await addressesOf(url, owner);
+    for (const [index, { address, reach }] of targets.entries()) {
+      const via = reach === "public" ? proxy : null;
+      try {
+        return await attempt({ url, address, via, ca, signal, resolve });
+      } catch (error) {
+        const more = index + 1 < targets.length && !signal.aborted;
+        if (!more || !isUnconnected((error as Error).cause)) throw error;
+      }
+    }
+    throw new OutboundError("unreachable");
+  };
+
   return {
     /**
      * Throws {@link OutboundError} if the URL cannot be called, for the `422` of its giver. {@link request} checks again,
@@ -142,25 +171,53 @@ export function createOutbound(options: OutboundOptions) {
       const url = parse(request.url);
       const { owner, seconds, signal: outer } = request;
       return within({ timers, seconds, outer }, async (signal) => {
-        const targets = await addressesOf(url, owner);
-        for (const [index, { address, reach }] of targets.entries()) {
-          const via = reach === "public" ? proxy : null;
-          try {
-            return await send({ ...request, url, address, via, ca, signal, resolve });
-          } catch (error) {
-            const more = index + 1 < targets.length && !signal.aborted;
-            if (!more || !isUnconnected((error as Error).cause)) throw error;
-          }
-        }
-        throw new OutboundError("unreachable");
+        return overAddresses(url, owner, signal, (to) =>
+          send({ ...request, ...to }, (response, fail) =>
+            wholeAnswer(response, request.max_bytes ?? OUTBOUND.answer_bytes, fail),
+          ),
+        );
       });
+    },
+
+    /**
+     * Makes a GET request whose answer has no end, and returns when its head has arrived, within
+     * {@link OUTBOUND.seconds}; or throws {@link OutboundError}. The caller bounds how many are open.
+     */
+    async lines(request: LinesRequest): Promise<OutboundLines> {
+      const url = parse(request.url, LINES_URL_CHARACTERS);
+      const { owner, headers, signal: outer, bounds } = request;
+      const ended = new AbortController();
+      const leave = () => ended.abort(outer.reason);
+      outer.addEventListener("abort", leave, { once: true });
+      const over = () => {
+        outer.removeEventListener("abort", leave);
+        // Later: a short answer may end before its head was handed over.
+        setImmediate(() => ended.abort());
+      };
+      try {
+        outer.throwIfAborted();
+        return await within({ timers, outer }, (head) => {
+          head.addEventListener("abort", () => ended.abort(head.reason), { once: true });
+          const sending = { method: "GET", headers, lasts: true } as const;
+          return overAddresses(url, owner, ended.signal, (to) =>
+            send({ ...sending, ...to }, async (response) => ({
+              status: response.statusCode ?? 0,
+              headers: response.headers,
+              lines: createLineReader(response, { timers, bounds, signal: ended.signal, over }),
+            })),
+          );
+        });
+      } catch (error) {
+        over();
+        throw toOutboundError(error);
+      }
     },
   };
 }
 
 /** Parses an absolute http(s) URL without credentials or fragment; throws {@link OutboundError}. */
-function parse(text: string): URL {
-  const url = text.length <= OUTBOUND.url_characters && URL.canParse(text) ? new URL(text) : null;
+function parse(text: string, most: number = OUTBOUND.url_characters): URL {
+  const url = text.length <= most && URL.canParse(text) ? new URL(text) : null;
   const is_http = url?.protocol === "https:" || url?.protocol === "http:";
   if (!url || !is_http || url.username !== "" || url.password !== "" || url.hash !== "") {
     throw new OutboundError("invalid_url");
@@ -198,109 +255,4 @@ async function within<T>(
     cancel();
     outer?.removeEventListener("abort", leave);
   }
-}
-
-interface Sending extends Omit<OutboundRequest, "url" | "owner"> {
-  readonly url: URL;
-  readonly address: string;
-  /** Null connects directly. */
-  readonly via: ProxyAddress | null;
-  readonly ca: string | undefined;
-  readonly signal: AbortSignal;
-  readonly resolve: Resolve;
-}
-
-/**
- * Sends over `node:https`, since `fetch` takes a proxy from the environment. The connection is not kept, so that each
- * request checks the name in the certificate.
- */
-async function send(sending: Sending): Promise<OutboundAnswer> {
-  const { url, address, via, ca, signal, resolve } = sending;
-  if (!via) return exchange(sending, null);
-  const { host, port } = endOf(url);
-  const addressesOfProxy = async () =>
-    isIP(via.host) ? [via.host] : (await resolve(via.host, PROXY)).slice(0, OUTBOUND.addresses);
-  const tunnel = await connectThrough({
-    proxy: via,
-    addressesOfProxy,
-    address,
-    port,
-    host,
-    ca,
-    signal,
-  }).catch((error: unknown) => {
-    throw toOutboundError(error);
-  });
-  return exchange(sending, tunnel).finally(() => tunnel.destroy());
-}
-
-/** The host, as a name or an address without brackets, and the port. */
-function endOf({ hostname, port, protocol }: URL) {
-  return {
-    host: unbracketed(hostname),
-    port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port),
-  };
-}
-
-/** Sends the request through a tunnel that includes TLS, or over a new connection. */
-function exchange(sending: Sending, tunnel: Duplex | null): Promise<OutboundAnswer> {
-  const { url, address, ca, method, headers, body, signal } = sending;
-  const { max_bytes = OUTBOUND.answer_bytes } = sending;
-  const { host, port } = endOf(url);
-  const secure = url.protocol === "https:" && !tunnel;
-  return new Promise((resolve, reject) => {
-    const give_up = (error: unknown) => reject(toOutboundError(error));
-    const request = (secure ? https : http).request(
-      {
-        host: address,
-        port,
-        path: url.pathname + url.search,
-        method,
-        // An agent would make another connection.
-        ...(tunnel ? { createConnection: () => tunnel } : { agent: false }),
-        signal,
-        headers: {
-          ...headers,
-          host: url.host,
-          connection: "close",
-          ...(body !== undefined && { "content-length": String(Buffer.byteLength(body)) }),
-        },
-        ...(secure && { servername: isIP(host) ? "" : host, ...(ca !== undefined && { ca }) }),
-      },
-      (response) => {
-        const parts: Buffer[] = [];
-        let bytes = 0;
-        response.on("data", (part: Buffer) => {
-          bytes += part.length;
-          parts.push(part);
-          if (bytes <= max_bytes) return;
-          give_up(new OutboundError("answer_too_large"));
-          request.destroy();
-        });
-        response.on("error", give_up);
-        response.on("aborted", () => give_up(new OutboundError("failed")));
-        response.on("end", () =>
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            body: Buffer.concat(parts),
-          }),
-        );
-      },
-    );
-    request.on("error", give_up);
-    request.end(body);
-  });
-}
-
-/** True if no byte was sent to the target. */
-const isUnconnected = (error: unknown): boolean =>
-  error instanceof TunnelError || NOT_CONNECTED.has(codeOf(error));
-
-function toOutboundError(error: unknown): OutboundError {
-  if (error instanceof OutboundError) return error;
-  const name = codeOf(error);
-  if (isUnconnected(error)) return new OutboundError("unreachable", { cause: error });
-  const is_tls = /^ERR_(TLS|SSL)|CERT|UNABLE_TO_|SELF_SIGNED|HOSTNAME_MISMATCH/.test(name);
-  return new OutboundError(is_tls ? "tls_failed" : "failed", { cause: error });
 }

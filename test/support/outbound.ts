@@ -5,6 +5,7 @@ import { createHostSlots } from "../../src/notify/host-slots.ts";
 import { createDirectFetch } from "../../src/outbound/direct-fetch.ts";
 import {
   createOutbound,
+  type LinesRequest,
   type OutboundOptions,
   type OutboundRequest,
 } from "../../src/outbound/guard.ts";
@@ -18,6 +19,8 @@ export function createOwnedOutbound(options: OutboundOptions) {
   return {
     check: (url: string) => outbound.check(url, "account"),
     request: (request: Request) => outbound.request({ owner: "account", ...request }),
+    lines: (request: Omit<LinesRequest, "owner">) =>
+      outbound.lines({ owner: "account", ...request }),
   };
 }
 
