@@ -30,8 +30,10 @@ const columns = {
     created_at: channels.created_at,
     origin: channels.origin,
     hint: channels.hint,
+    reached_at: channels.reached_at,
   },
   last_error: { code: channels.error_code, at: channels.error_at },
+  listening: { key: channels.listener, code: channels.listen_error, at: channels.listen_error_at },
   private: {
     secret: channels.secret,
     host: channels.host,

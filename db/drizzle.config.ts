@@ -8,6 +8,7 @@ export default defineConfig({
     "./db/schema.ts",
     "./db/credentials-schema.ts",
     "./db/notify/schema.ts",
+    "./db/notify/listen-schema.ts",
     "./db/oauth/schema.ts",
   ],
   out: "./db/migrations",

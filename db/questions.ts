@@ -1,5 +1,6 @@
 /** Queries on questions; every one takes its owner's scope in the WHERE. */
 
+import type { SQL } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
 import { type Caller, callerId } from "../src/model/caller.ts";
 import { QUESTION_STATUSES, type Question, QuestionAction } from "../src/model/question.ts";
@@ -36,6 +37,15 @@ export interface QuestionRow {
   readonly hidden: boolean | null;
   /** The whole text of its action, only if the context is read too (§2.5.2). */
   readonly action_text?: string | null;
+  /** The channel that the answer came by, as its delivery names it; read like the text, and only for the account. */
+  readonly answered_by?: AnsweringChannel;
+}
+
+/** The channel that a question was answered by; all null if it was none. `type`: null once the channel is deleted. */
+interface AnsweringChannel {
+  readonly id: string | null;
+  readonly type: string | null;
+  readonly label: string | null;
 }
 
 const fields = {
@@ -70,9 +80,28 @@ const whole = qb
   .select({ question: { ...fields, context, note }, account_id, hidden, action_text })
   .from(questions) as unknown as Query<QuestionRow>;
 
+const ofAnswering = (column: "type" | "label") =>
+  sql`(select ${sql.raw(column)} from channels where id = questions.answered_by)`;
+/** Also once the channel is gone: the delivery of the question has its label. */
+const labelOfAnswering = sql`coalesce(${ofAnswering("label")}, (select label from question_deliveries
+  where question_id = questions.id and target_id = questions.answered_by))`;
+const wholeOfAccount = qb
+  .select({
+    question: { ...fields, context, note },
+    account_id,
+    hidden,
+    action_text,
+    answered_by: {
+      id: questions.answering_channel,
+      type: (ofAnswering("type") as SQL<string>).as("answering_type"),
+      label: (labelOfAnswering as SQL<string>).as("answering_label"),
+    },
+  })
+  .from(questions) as unknown as Query<QuestionRow>;
+
 const owned = (owner: "key_id" | "account_id") =>
   select(
-    whole,
+    owner === "key_id" ? whole : wholeOfAccount,
     sql`where id = ${p("id")} and ${sql.identifier(owner)} = ${p("owner")} and ${ofLiveKey("questions")}`,
     { one: true },
   );
@@ -202,6 +231,7 @@ export const OPTIONAL_FIELDS_NULL = {
   action_left: null,
   action_text: null,
   cancelled_at: null,
+  answering_channel: null,
 };
 
 /** Lets an identical ask join a pending question whose id the agent has not got. */
@@ -240,12 +270,14 @@ export type EndedQuestion = Question & {
   readonly now: number;
   /** Null unless it is cancelled. */
   readonly cancelled_at: number | null;
+  /** Id of the channel that the answer came by; null for the account itself. */
+  readonly answering_channel?: string | null;
 };
 
 const finishInTime = statement(
   updateSet(
     questions,
-    [...END_COLUMNS, "note"],
+    [...END_COLUMNS, "note", "answering_channel"],
     sql`${stillPending} and expires_at > ${p("now", questions.expires_at)}`,
   ),
 );

@@ -189,6 +189,8 @@ export const questions = sqliteTable(
     action_text: text(),
     /** Also null if a version without this column cancelled it. */
     cancelled_at: timestamp(),
+    /** Id of the channel that the answer came by; null for the account itself. */
+    answering_channel: text("answered_by"),
   },
   (t) => [
     index("questions_key").on(t.key_id, t.status, t.created_at, t.id),

@@ -25,7 +25,7 @@ export const channels = router({
       openapi: route("POST /v1/channels", "createChannel", {
         summary: "Create a notification channel",
         description:
-          "Only this response has the secret of a webhook. A signed test is sent, and nothing else until a test gets a 2xx status. An existing subscription moves to the new channel.",
+          "Only this response has the secret of a webhook, and the URL of a topic that Relay makes. A signed test is sent, and nothing else until a test gets a 2xx status. An existing subscription moves to the new channel.",
       }),
       status: 201,
       rules: channelRule,
@@ -40,6 +40,7 @@ export const channels = router({
             .string()
             .exactOptional()
             .meta({ description: "Of a webhook: `whsec_` + base64" }),
+          url: z.string().exactOptional().meta({ description: "Of a topic that Relay made" }),
         })
         .meta({ id: "ChannelWithSecret" }),
     )

@@ -62,7 +62,7 @@ export async function startApp(deps: AppDeps) {
 /** Puts every surface on the core, listens, and starts the background work. */
 export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = null) {
   const { config, channels, clock, timers, ids, log } = deps;
-  const { store, signer, feed, waits, auth, services, sender } = core;
+  const { store, signer, feed, waits, auth, services, sender, listener } = core;
   const origins = config.CORS_ORIGINS ?? [];
   const cors = createCors(origins);
   const base_addresses = createBaseAddresses({
@@ -118,6 +118,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     requestLogStats: core.requestLogWriter.stats,
     jobStats: core.jobs.stats,
     laneHealth: core.laneHealth,
+    listener,
     storeFaults: core.storeFaults,
     clockOffsets: core.clocks.offsets,
   };
@@ -295,6 +296,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     streams,
     jobs: core.jobs,
     sender,
+    listener,
     webhooks: core.webhooks,
     openPages: core.openPages,
     /** Stops gracefully. A second call waits for the first. */

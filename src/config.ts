@@ -240,6 +240,13 @@ export const CONFIG = {
       "hosts such as push.example or 127.0.0.1:8080, separated by commas",
     ).optional(),
   },
+  NTFY_SERVER: {
+    doc: "The ntfy server of topics that Relay makes, as an origin such as `https://ntfy.example`; must be permitted by `OUTBOUND_PRIVATE` if it is private",
+    schema: z
+      .string()
+      .refine(isOrigin, "must be an origin such as https://ntfy.example")
+      .default("https://ntfy.sh"),
+  },
   PUSH_CONTENT: {
     doc: "`generic` leaves titles, prompts and notes out of notifications; the app fetches them",
     schema: z.enum(["full", "generic"], "must be full or generic").default("full"),

@@ -26,7 +26,9 @@ import { createRunner } from "./jobs/runner.ts";
 import { RATES } from "./limits.ts";
 import type { Log } from "./log.ts";
 import type { Channel } from "./notify/channel.ts";
+import { codeOf } from "./notify/codes.ts";
 import { createHostSlots } from "./notify/host-slots.ts";
+import { createListener } from "./notify/listener.ts";
 import { connectLanes, createSender } from "./notify/sender.ts";
 import { createUrlCheck } from "./notify/webhooks/url-check.ts";
 import { createWebhookWorker } from "./notify/webhooks/worker.ts";
@@ -52,6 +54,7 @@ import { createOpenPages, OPEN_PAGES } from "./services/open-pages.ts";
 import { createPairings } from "./services/pairings.ts";
 import { createPermissions } from "./services/permissions.ts";
 import { createQuestions } from "./services/questions.ts";
+import { createReplies } from "./services/replies.ts";
 import { createRequestLog, createRequestLogWriter } from "./services/request-log.ts";
 import { createSessions } from "./services/sessions.ts";
 import { createCommit } from "./services/shared/commit.ts";
@@ -164,6 +167,7 @@ export async function createCore(deps: AppDeps) {
     ids,
     log,
     ticketOf: (of) => createTicket(signer, of),
+    codeOf: (of) => codeOf(signer, of),
   });
   const service_deps: ServiceDeps = {
     store,
@@ -198,6 +202,12 @@ export async function createCore(deps: AppDeps) {
   const laneHealth = () => [...sender.health(), webhooks.health()];
   const checkUrl = createUrlCheck({ outbound, timers });
   const admitAddressUse = createAddressUses({ store, clock, is_on: limits_on });
+  const questions = createQuestions({ ...service_deps, keys });
+  const replies = createReplies({ ...service_deps, questions, tickets });
+  const listener = createListener({
+    ...{ store, clock, timers, ids, log, config, outbound, channels },
+    handle: replies.handle,
+  });
   const attestations = createAttestations({ ...service_deps, check, log });
   const start_code = createStartCode({ store, signer });
   const services = {
@@ -223,6 +233,7 @@ export async function createCore(deps: AppDeps) {
       webhooks,
       channels,
       sender,
+      listener,
       config,
       tests_per_hour: limits_on ? RATES.channel_tests.quota : 0,
     }),
@@ -235,7 +246,7 @@ export async function createCore(deps: AppDeps) {
       sets_per_hour: limits_on ? RATES.webhook_sets.quota : 0,
     }),
     tasks,
-    questions: createQuestions({ ...service_deps, keys }),
+    questions,
     permissions: createPermissions(service_deps),
     deliveries: createDeliveries({
       ...service_deps,
@@ -299,6 +310,7 @@ export async function createCore(deps: AppDeps) {
     auth,
     services,
     sender,
+    listener,
     webhooks,
     openPages: open_pages,
     laneHealth,
@@ -312,6 +324,7 @@ export async function createCore(deps: AppDeps) {
       store_watch.start();
       runner.start();
       sender.start();
+      listener.start();
       webhooks.run();
     },
 
@@ -323,6 +336,7 @@ export async function createCore(deps: AppDeps) {
         runner.stop(),
         key_use.stop(),
         sender.stop(),
+        listener.stop(),
         webhooks.stop(),
         open_pages.stop(),
       ]);

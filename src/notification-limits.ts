@@ -1,4 +1,4 @@
-/** The limits of notifications and webhooks that a client can observe (§14, §19.4). */
+/** The limits of notifications, webhooks and replies that a client can observe (§14, §19.4, §19.8). */
 
 /** Limits of notifications (§14). Times are seconds unless the name says otherwise. */
 export const NOTIFICATION_LIMITS = {
@@ -59,4 +59,20 @@ export const WEBHOOK_LIMITS = {
   per_host: 4,
   /** Of those, connections of channels whose last attempt failed. */
   failing_per_host: 3,
+} as const;
+
+/** Limits of replies (§19.8). Times are seconds unless the name says otherwise. */
+export const REPLY_LIMITS = {
+  /** Reply topics of one subscription. */
+  topics: 50,
+  /** Bytes of a line of a subscription; a longer one is dropped. A message with a code has some 300. */
+  line_bytes: 4_096,
+  /** Bytes that a subscription may send at once, such as replies that waited, and in each further second. */
+  burst_bytes: 2_097_152,
+  bytes_per_second: 65_536,
+  /** Replies in the person's own words and answers of tests, of an account: at once, and in each further second. */
+  replies_at_once: 30,
+  replies_per_second: 1,
+  /** Days for which names of messages are kept after their subject ended. */
+  message_days: 7,
 } as const;

@@ -239,6 +239,9 @@ const wasShown = sql`case when ${isQuestion} then ${wasTried("question", sql`e.v
 /** True in SQL if a channel replaces alerts, which is assumed until it has accepted something. */
 const mayReplace = sql`exists (select 1 from channels where id = d.device_id and (replaces = 1 or last_sent_at is null))`;
 
+/** True in SQL for a channel that takes answers over connections of Relay: nothing on it shows an answer by itself. */
+const listens = sql`exists (select 1 from channels where id = d.device_id and listener is not null)`;
+
 /** Inserts a row for each id `e` and alert target `d`. It has the kind of the alert, with which it merges. */
 const insertEnded = <P extends Readonly<Record<"account_id", Cell>>>(address: Sql, from: Sql<P>) =>
   statement(
@@ -251,14 +254,14 @@ const insertEnded = <P extends Readonly<Record<"account_id", Cell>>>(address: Sq
 const endedAt = (table: "tasks" | "questions") =>
   insertEnded(
     sql`null`,
-    sql`from (select d.* ${targetsFor("alert")} and ${mayReplace} and d.device_id is not ${p("answered_by")} limit -1) d, ${endedIn} e
+    sql`from (select d.* ${targetsFor("alert")} and ${mayReplace} and (d.device_id is not ${p("answered_by")} or ${listens}) limit -1) d, ${endedIn} e
       where ${wasShown} and ${atRevision(table)}`,
   );
 const ended = { tasks: endedAt("tasks"), questions: endedAt("questions") };
 
 /**
  * Plans to replace the alerts of questions and tasks that ended, on all targets that may show them, if the row is at
- * the revision `changed`. The channel `answered_by` shows the answer by itself.
+ * the revision `changed`. The channel `answered_by` shows the answer by itself, unless it listens.
  */
 export function planEnded(
   ids: readonly string[],

@@ -178,6 +178,13 @@ const pendingOfAccount = sql`case when ${channels.id} is not null then (select c
   number | null
 >;
 
+/** What the service called the last message about the subject; null for a channel without such names. */
+const lastHandle =
+  sql`case when ${channels.listener} is not null then (select m.handle from channel_messages m
+  where m.channel_id = ${channels.id} and m.subject = ${deliveries.subject} order by m.at desc limit 1) end` as unknown as SQL<
+    string | null
+  >;
+
 /** The beginning of a context; null if there is none. */
 const contextHead = sql`substr(${questions.context}, 1, ${sql.raw(CONTEXT_READ)})` as SQL<string>;
 
@@ -209,6 +216,8 @@ const claimed = qb
       state: channels.state,
       replaces: channels.replaces,
       pending: pendingOfAccount,
+      listener: channels.listener,
+      handle: lastHandle,
     },
     question_delivery: { shown_at: questionDeliveries.shown_at },
     activity: {

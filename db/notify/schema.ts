@@ -271,6 +271,13 @@ export const channels = sqliteTable(
     set_by: text(),
     /** When the next of its messages may be sent; null if none waits. Triggers of migration 0028 keep it. */
     due_at: timestamp(),
+    /** The key of `listeners` (listen-schema.ts) over which its answers come; null if it takes none. It never changes. */
+    listener: text(),
+    /** Why its answers do not arrive, and since when; null while they do. A column of older versions says how it sends. */
+    listen_error: text(),
+    listen_error_at: timestamp(),
+    /** When a test of it was last answered. */
+    reached_at: timestamp(),
   },
   (t) => [
     index("channels_account").on(t.account_id, t.created_at, t.id),
@@ -281,6 +288,7 @@ export const channels = sqliteTable(
     index("channels_webhooks").on(t.account_id).where(sql`type = 'webhook' and state <> 'gone'`),
     uniqueIndex("channels_key").on(t.key_id).where(sql`key_id is not null`),
     index("channels_due").on(t.due_at).where(sql`due_at is not null`),
+    index("channels_listener").on(t.listener).where(sql`listener is not null`),
   ],
 );
 

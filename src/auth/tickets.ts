@@ -71,6 +71,15 @@ export function createTickets({ store, signer, clock }: TicketsOptions) {
       };
     },
 
+    /** The caller that a channel is for a question, by whatever credential it proved that; null as above. */
+    async callerOf(subject: Subject): Promise<TicketCaller | null> {
+      const found = await find(subject);
+      if (!found) return null;
+      const { question_id, channel_id } = subject;
+      const credential = digest(createTicket(signer, subject));
+      return { kind: "ticket", account_id: found.account_id, credential, question_id, channel_id };
+    },
+
     isLive: async (subject: Subject): Promise<boolean> => (await find(subject)) !== null,
   };
 }

@@ -5,6 +5,7 @@ import { pruneChallenges } from "../../db/challenges.ts";
 import { pruneEndedTokens } from "../../db/credentials.ts";
 import { createSweeper } from "../../db/deletions.ts";
 import { pruneIdempotency } from "../../db/idempotency.ts";
+import { createMessagePruner, pruneLinks, pruneListeners } from "../../db/notify/listeners.ts";
 import { expireDeliveries, pruneDeliveryRecords } from "../../db/notify/records.ts";
 import { expireMessages } from "../../db/notify/webhook-queue.ts";
 import { pruneApprovals } from "../../db/oauth/approvals.ts";
@@ -15,7 +16,7 @@ import { createQuestionPruner, createRequestLogPruner } from "../../db/retention
 import type { Store } from "../../db/store/store.ts";
 import type { Clock } from "../clock.ts";
 import { LIMITS, RATES } from "../limits.ts";
-import { NOTIFICATION_LIMITS } from "../notification-limits.ts";
+import { NOTIFICATION_LIMITS, REPLY_LIMITS } from "../notification-limits.ts";
 import type { Inbox } from "../services/inbox.ts";
 import { OPEN_PAGES } from "../services/open-pages.ts";
 import type { Questions } from "../services/questions.ts";
@@ -43,6 +44,7 @@ const DAY = 86_400;
 export function createJobs(deps: JobDeps): Job[] {
   const { store, clock, questions, tasks, inbox, task_retention_days } = deps;
   const pruneActivity = createRequestLogPruner(store);
+  const pruneMessages = createMessagePruner(store);
 
   /** `handle` returns the number of rows that it handled, up to `limit`. */
   const perRow = (
@@ -110,6 +112,14 @@ export function createJobs(deps: JobDeps): Job[] {
     removal("expire webhook messages", 10, expireMessages),
     removal("forget open pages", 30, forgetOpenPages, OPEN_PAGES.lease),
     removal("prune push records", 60, pruneDeliveryRecords, NOTIFICATION_LIMITS.record_days * DAY),
+    {
+      name: "forget messages",
+      every: 300,
+      run: async ({ now, limit }) =>
+        pruneMessages((await now()) - REPLY_LIMITS.message_days * DAY, limit),
+    },
+    removal("forget links", 60, pruneLinks),
+    removal("forget listeners", 300, pruneListeners, DAY),
     steps("prune events", 30, deps.pruneEvents),
   ];
 }

@@ -171,6 +171,12 @@ export const PushFigures = z.object({
       counts: z.record(z.string(), count),
     }),
   ),
+  /** The connections of that process that take answers, by channel; channels without one are absent. */
+  listening: z.array(
+    z.object({ channel: z.string(), connections: count, working: count, served: count }),
+  ),
+  /** Answers that came by them since its start, by what became of them. */
+  answers: z.record(z.string(), count),
   /** Channels that are not configured. */
   off: z.array(z.string()),
   /** Queued deliveries of all processes, counted up to 10,000; null while the store cannot be reached. */

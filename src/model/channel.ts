@@ -79,6 +79,10 @@ export const Channel = z
     created_at: Timestamp,
     origin: z.string().meta({ description: "Origin of the URL" }),
     hint: z.string().meta({ description: "The last 4 characters of the URL" }),
+    replies: z.boolean().meta({
+      description: "True if answers come back by the service, without an address of Relay",
+    }),
+    reached_at: Timestamp.nullable().meta({ description: "When a test was last answered" }),
   })
   .meta({ id: "Channel" });
 export type Channel = z.infer<typeof Channel>;
@@ -110,7 +114,8 @@ export const ChannelInput = z
     type: ChannelType,
     ...SETTINGS,
     url: ChannelUrl.exactOptional().meta({
-      description: "Of the topic for `ntfy`, of the receiver for `webhook`",
+      description:
+        "Of the topic for `ntfy`, or of the server, for a topic that Relay makes; of the receiver for `webhook`",
     }),
     subscription: SubscriptionInput.exactOptional().meta({
       description: "For `web_push`: what `PushSubscription.toJSON()` returns in the browser",
@@ -124,6 +129,10 @@ export const ChannelInput = z
       description:
         "For `ntfy` only: whether readers of the topic can answer by buttons; true by default with a `token`",
     }),
+    replies: z.boolean().exactOptional().meta({
+      description:
+        "For `ntfy` and a topic that Relay makes only: whether answers come back by its server; true by default unless phones can reach Relay by `PUBLIC_URL`",
+    }),
   })
   .meta({ id: "ChannelCreate" });
 export type ChannelInput = z.infer<typeof ChannelInput>;
@@ -136,11 +145,14 @@ export function channelRule(_caller: unknown, raw: unknown): FieldReasons {
   const topic = !browser && type !== "webhook";
   const other = browser ? "url" : "subscription";
   const needed = browser ? "subscription" : "url";
+  // Without the URL of a topic, Relay makes one.
+  const may_lack = topic && type !== undefined && !("token" in raw);
   return {
-    ...(!(needed in raw) && { [needed]: "is required" }),
+    ...(!(needed in raw) && !may_lack && { [needed]: "is required" }),
     ...(other in raw && { [other]: "is not for this type" }),
     ...("token" in raw && !topic && { token: "is for ntfy only" }),
     ...("buttons" in raw && !topic && { buttons: "is for ntfy only" }),
+    ...("replies" in raw && !topic && { replies: "is for ntfy only" }),
   };
 }
 

@@ -79,3 +79,13 @@ export interface LaneHealth {
   /** Answers and faults so far, by reason; `ok` for accepted ones. */
   readonly counts: Readonly<Record<string, number>>;
 }
+
+/** How this process listens for the answers of one channel (§19.8). */
+export interface ListenerHealth {
+  readonly channel: string;
+  /** Connections, and those that work now. */
+  readonly connections: number;
+  readonly working: number;
+  /** Channels of the person that they serve. */
+  readonly served: number;
+}

@@ -60,6 +60,14 @@ export const Question = z
     context: z.string().exactOptional(),
     context_omitted: z.boolean().exactOptional(),
     note: z.string().exactOptional(),
+    answered_by: z
+      .object({
+        id: z.string(),
+        type: z.string().nullable(),
+        label: z.string().nullable(),
+      })
+      .meta({ id: "AnsweredBy" })
+      .exactOptional(),
   })
   .meta({ id: "Question" });
 /** Unused fields are absent. At most one of `context` and `context_omitted` is present (§2.5.2). */
@@ -83,6 +91,12 @@ export const withActionText = (question: Question, text: string | null | undefin
   question.action === undefined || typeof text !== "string"
     ? question
     : { ...question, action: { ...question.action, text } };
+
+/** The question with the channel that its answer came by, which only the account is told (§2.5.7). */
+export const withAnsweredBy = (
+  question: Question,
+  by: { [Name in "id" | "type" | "label"]: string | null } | undefined,
+): Question => (by?.id == null ? question : { ...question, answered_by: { ...by, id: by.id } });
 
 function allDiffer(labels: readonly string[]): boolean {
   return new Set(labels.map((label) => label.trim())).size === labels.length;

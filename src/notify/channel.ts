@@ -6,12 +6,15 @@
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { FieldReasons } from "../errors.ts";
-import type { SubscriptionInput } from "../model/channel.ts";
+import type { Ids } from "../ids.ts";
+import type { Sends, SubscriptionInput } from "../model/channel.ts";
 import type { NotificationKind } from "../model/notification.ts";
 import type { DirectFetch } from "../outbound/direct-fetch.ts";
 import type { Outbound } from "../outbound/guard.ts";
 import type { Signer } from "../signer.ts";
+import type { CodeSubject } from "./codes.ts";
 import type { HostSlots } from "./host-slots.ts";
+import type { Listen } from "./listen.ts";
 import type { Notification } from "./notification.ts";
 
 /** A channel. `Request` and `Answer` are opaque outside of it. */
@@ -30,14 +33,20 @@ export interface Channel<Request = unknown, Answer = unknown> {
    * service is known to support it.
    */
   readonly replaces?: "always" | "if_known";
-  /** Makes the target of a channel that an account adds (§19.2.2), or says which fields are wrong. Pure. */
-  register?(input: TargetInput, config: Config): NewTarget | { readonly fields: FieldReasons };
+  /** Makes the target of a channel that an account adds (§19.2.2), or says which fields are wrong. */
+  register?(
+    input: TargetInput,
+    config: Config,
+    ids: Pick<Ids, "random">,
+  ): NewTarget | { readonly fields: FieldReasons };
   /** Why the configuration turns it off, for the operator; null if it is on. */
   whyOff?(config: Config): string | null;
   /** The request to send, of bounded size; null if this address does not get this notification. Pure. */
   render(notification: Notification, destination: Destination): Request | null;
   /** Decides what to do after an answer. Pure. */
   classify(answer: Answer, attempt: Attempt): Verdict;
+  /** Set if it takes the person's answers over connections that Relay opens (§19.8). */
+  readonly listen?: Listen;
   /** Connects the lanes that are configured. Throws a ConfigError if a value cannot be used. */
   connect(
     config: Config,
@@ -53,6 +62,8 @@ export interface TargetInput {
   readonly subscription: SubscriptionInput | null;
   /** True if its notifications should have tickets; null if the client did not say. */
   readonly buttons: boolean | null;
+  /** True if answers should come back by the service (§19.8); null if the client did not say. */
+  readonly replies: boolean | null;
 }
 
 /** The target of a channel that an account adds. */
@@ -65,6 +76,10 @@ export interface NewTarget {
    * belongs to the sign-in that registered it. Its host is known, so the network is not checked.
    */
   readonly exclusive: boolean;
+  /** True: Relay made the URL, which the client is told once. */
+  readonly is_made?: boolean;
+  /** What the channel gets unless the client says; both by default. */
+  readonly sends?: Sends;
 }
 
 /** Makes the ticket by which a channel can answer a question (§19.7). */
@@ -72,6 +87,9 @@ export type TicketOf = (of: {
   readonly question_id: string;
   readonly channel_id: string;
 }) => string;
+
+/** Makes a code of {@link Destination.codes} (§19.8.3). */
+export type CodeOf = (of: CodeSubject) => string;
 
 /** Values that all processes on a store share. */
 export interface Shared {
@@ -118,6 +136,11 @@ export interface Connection<Request = unknown, Answer = unknown> {
    * connection to its host.
    */
   send(request: Request, origin: RequestOrigin): Promise<Answer>;
+  /**
+   * For a channel that listens, after a test that was accepted: checks that answers can come back. Returns the reason
+   * if not, as in `Verdict`, or null. Never throws; ends as `send` does.
+   */
+  check?(address: string, origin: RequestOrigin): Promise<string | null>;
   /** Aborts the requests under way: their `send` resolves at once. */
   abort(): void;
 }
@@ -136,6 +159,16 @@ export interface Destination {
   readonly shown: boolean | null;
   /** Pending questions of the account; null if not known. */
   readonly badge: number | null;
+  /**
+   * What the service called the last message about this subject that it accepted for this channel
+   * (`Verdict.handle`); null if there is none. Kept for 7 days after the end of the subject.
+   */
+  readonly handle: string | null;
+  /**
+   * The codes of buttons that answer without an address of Relay, by what the button says: for a question, each
+   * option that the notification offers; for a test, `TEST_ANSWER` of listen.ts alone. Null if the channel does not listen.
+   */
+  readonly codes: ReadonlyMap<string, string> | null;
 }
 
 /** The attempt that got an answer. */
@@ -156,10 +189,11 @@ export interface Delay {
 /**
  * What to do after an answer (§14.7). `reason` is counted and recorded: a short word of the service or of the
  * connection, without content; `ok` for what was accepted. `replaces` of `finish`: true if the service replaces this
- * alert by the next one about its subject.
+ * alert by the next one about its subject. `handle` of `finish`: what the service calls the message, at most
+ * `HANDLE_CHARACTERS`, by which it can be changed later and a reply to it refers to it.
  */
 export type Verdict = { readonly reason: string } & (
-  | { readonly do: "finish"; readonly replaces?: boolean }
+  | { readonly do: "finish"; readonly replaces?: boolean; readonly handle?: string }
   /** The service does not know the address; `since`: epoch seconds, null if it did not say. */
   | { readonly do: "forget_target"; readonly since: number | null; readonly delay: Delay }
   /** Refused for good. `fault`: the configuration is wrong rather than this notification. */
@@ -182,6 +216,9 @@ export type Verdict = { readonly reason: string } & (
       readonly tried?: false;
     }
 );
+
+/** Characters of a handle, at most. */
+export const HANDLE_CHARACTERS = 100;
 
 /** Seconds of the first back-off after a lost connection, and of the longest. */
 export const LOST_BACKOFF = 1;

@@ -6,7 +6,8 @@ import type { DeliveryRecord } from "../model/notification.ts";
 import type { Question } from "../model/question.ts";
 import type { Task } from "../model/task.ts";
 import { NOTIFICATION_LIMITS } from "../notification-limits.ts";
-import type { Channel, TicketOf } from "./channel.ts";
+import type { Channel, CodeOf, TicketOf } from "./channel.ts";
+import { CHOICES } from "./codes.ts";
 import {
   type ContentOptions,
   composeActivity,
@@ -16,6 +17,7 @@ import {
   composeSilent,
   composeTask,
 } from "./compose.ts";
+import { TEST_ANSWER } from "./listen.ts";
 import type { Activity, Alert, Notification } from "./notification.ts";
 import { isImportant } from "./settings-filter.ts";
 
@@ -46,6 +48,7 @@ export interface PrepareContext extends ContentOptions {
   /** Pending questions by the id of their task. */
   readonly pending: ReadonlyMap<string, number>;
   readonly ticketOf: TicketOf;
+  readonly codeOf: CodeOf;
 }
 
 const obsolete = (reason: string | null) => ({ is: "obsolete", reason }) as const;
@@ -83,10 +86,40 @@ export function prepareDelivery(
         : null,
     shown: delivery.question_id === null ? null : question_delivery.shown_at !== null,
     badge: settings.pending,
+    handle: settings.handle,
+    codes:
+      settings.id !== null && settings.listener !== null
+        ? codesOf(composed, settings.id, context.codeOf, claimed.question.options ?? [])
+        : null,
   };
   const request = channel.render(notification, { address, delivery_id, base_url, ...about });
   if (request === null) return obsolete("not_for_target");
   return { is: "ready", address, request, quiet, ends: composed.kind === "ended" };
+}
+
+/**
+ * The codes of what a notification offers (`Destination.codes`), and of nothing else. `options`: those of its question,
+ * by whose places codes tell them apart.
+ */
+export function codesOf(
+  notification: Notification,
+  channel_id: string,
+  codeOf: CodeOf,
+  options: readonly string[] = [],
+): ReadonlyMap<string, string> {
+  const of = { subject: channel_id, channel_id };
+  if (notification.kind === "test") {
+    return new Map([[TEST_ANSWER, codeOf({ ...of, choice: CHOICES.test })]]);
+  }
+  if (notification.kind !== "question") return new Map();
+  const offered = notification.actions?.options ?? [];
+  return new Map(
+    offered.flatMap((option) => {
+      const choice = options.indexOf(option);
+      const subject = notification.subject;
+      return choice < 0 ? [] : [[option, codeOf({ ...of, subject, choice })]];
+    }),
+  );
 }
 
 const isAlert = (notification: Notification): notification is Alert =>

@@ -7,8 +7,9 @@ import type { Ids } from "../ids.ts";
 import type { Log } from "../log.ts";
 import type { LaneHealth, NotificationKind } from "../model/notification.ts";
 import { createTurns } from "../overload/turns.ts";
-import type { Channel, Connection, Network, TicketOf, Verdict } from "./channel.ts";
+import type { Channel, CodeOf, Connection, Network, TicketOf, Verdict } from "./channel.ts";
 import type { Notification } from "./notification.ts";
+import { codesOf } from "./prepare.ts";
 import { createRequestPool, REQUESTS, RESERVED } from "./request-pool.ts";
 import { createDeliveryWorker } from "./worker.ts";
 
@@ -32,6 +33,7 @@ interface SenderOptions {
   readonly ids: Ids;
   readonly log: Log;
   readonly ticketOf: TicketOf;
+  readonly codeOf: CodeOf;
 }
 
 /** Connects the lanes that are configured. Throws a ConfigError if a value cannot be used. */
@@ -59,7 +61,7 @@ function startHttpClient(): void {
 }
 
 /** For a notification that belongs to no question. */
-const NO_QUESTION = { ticket: null, shown: null, badge: null };
+const NO_QUESTION = { ticket: null, shown: null, badge: null, handle: null };
 
 /** The connection, with a turn of the event loop for each request and for what follows its answer. */
 const inTurns = (connection: Connection, turn: () => Promise<void> | undefined): Connection => ({
@@ -72,16 +74,25 @@ const inTurns = (connection: Connection, turn: () => Promise<void> | undefined):
   },
 });
 
+/** The channel that a test is sent to. */
+interface TestedTarget {
+  readonly channel_id: string;
+  readonly address: string;
+  readonly account_id: string;
+  /** True if it takes answers. */
+  readonly listens: boolean;
+}
+
 export type Sender = ReturnType<typeof createSender>;
 
 /** Makes the workers of all lanes. Without a lane, it sends nothing. */
 export function createSender(options: SenderOptions) {
-  const { config, channels, lanes, store, clock, timers, ids, log, ticketOf } = options;
+  const { config, channels, lanes, store, clock, timers, ids, log, ticketOf, codeOf } = options;
   const pool = createRequestPool(REQUESTS, RESERVED);
   const full = config.PUSH_CONTENT === "full";
   const base_url = config.PUBLIC_URL?.replace(/\/$/, "") ?? null;
   const turn = createTurns(PER_TURN).begin;
-  const rest = { store, clock, timers, ids, log, full, base_url, ticketOf };
+  const rest = { store, clock, timers, ids, log, full, base_url, ticketOf, codeOf };
   const workers = lanes.map(({ channel, connection }) => {
     const { in_flight, own_sockets } = connection;
     const slots = own_sockets ? createRequestPool(own_sockets, 0).lane() : pool.lane(in_flight);
@@ -127,14 +138,20 @@ export function createSender(options: SenderOptions) {
     async sendNow(
       lane: string,
       notification: Notification,
-      { address, account_id }: { readonly address: string; readonly account_id: string },
+      { channel_id, address, account_id, listens }: TestedTarget,
     ): Promise<Verdict | null> {
       const found = lanes.find(({ connection }) => connection.lane === lane);
-      const to = { address, delivery_id: ids.unique(), base_url, ...NO_QUESTION };
+      const codes = listens ? codesOf(notification, channel_id, codeOf) : null;
+      const to = { address, delivery_id: ids.unique(), base_url, ...NO_QUESTION, codes };
       const request = found?.channel.render(notification, to) ?? null;
       if (!found || request === null) return null;
       const answer = await found.connection.send(request, { owner: account_id, is_test: true });
       return found.channel.classify(answer, { kind: "task", attempts: 1, resent: false });
+    },
+    /** After a test that was accepted: why answers cannot come back by the channel, or null. */
+    async check(lane: string, { address, account_id }: TestedTarget): Promise<string | null> {
+      const connection = lanes.find((one) => one.connection.lane === lane)?.connection;
+      return (await connection?.check?.(address, { owner: account_id, is_test: true })) ?? null;
     },
     /** Call it after a change has queued deliveries. */
     wake,

@@ -2,6 +2,7 @@
 
 import { channelFailed, channelGone, channelSucceeded } from "../../db/channels.ts";
 import { type AcceptedDelivery, clearLate } from "../../db/notify/accepted.ts";
+import { keepMessage } from "../../db/notify/listeners.ts";
 import { settleQuestion } from "../../db/notify/question-deliveries.ts";
 import type { ClaimedDelivery } from "../../db/notify/queue.ts";
 import { addRecord } from "../../db/notify/records.ts";
@@ -15,7 +16,7 @@ import {
 import { forgetTarget } from "../../db/notify/targets.ts";
 import type { Statement } from "../../db/store/store.ts";
 import { type DeliveryRecord, PURPOSES } from "../model/notification.ts";
-import type { Verdict } from "./channel.ts";
+import { HANDLE_CHARACTERS, type Verdict } from "./channel.ts";
 import { describeDelivery, leftBy } from "./prepare.ts";
 
 interface Ending {
@@ -180,17 +181,26 @@ interface ChannelAttempt {
   readonly now: number;
   /** 1 for a test that the person asked for. */
   readonly test?: 0 | 1;
+  /** Id of the question or task; absent for a test, whose message is not changed later. */
+  readonly subject?: string;
 }
 
 /** Records the result of an attempt on its channel (§19.1.5). */
-export function noteOutcome({ id, now, test = 0 }: ChannelAttempt, verdict: Verdict): Statement[] {
+export function noteOutcome(
+  { id, now, test = 0, subject }: ChannelAttempt,
+  verdict: Verdict,
+): Statement[] {
   if (id === null) return [];
   const code = verdict.reason;
   switch (verdict.do) {
     case "finish": {
-      const { replaces } = verdict;
+      const { replaces, handle } = verdict;
       const known = replaces === undefined ? null : Number(replaces);
-      return [channelSucceeded({ id, now, test, replaces: known })];
+      const kept = handle !== undefined && subject && handle.length <= HANDLE_CHARACTERS;
+      return [
+        channelSucceeded({ id, now, test, replaces: known }),
+        ...(kept ? [keepMessage({ channel_id: id, subject, handle, now })] : []),
+      ];
     }
     case "forget_target":
       return [channelGone({ id, now, code })];

@@ -30,7 +30,7 @@ import { createWorkerLoop, POLL_EVERY } from "./worker-loop.ts";
 /** Accepted deliveries that are settled in one batch, by the kind of store; see `CLAIMED` in claims.ts. */
 const SETTLED = { embedded: 16, server: 64 };
 
-interface WorkerOptions extends Pick<PrepareContext, "full" | "base_url" | "ticketOf"> {
+interface WorkerOptions extends Pick<PrepareContext, "full" | "base_url" | "ticketOf" | "codeOf"> {
   readonly channel: Channel;
   readonly connection: Connection;
   readonly store: Store;
@@ -191,6 +191,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
     const { pending, held_until } = claim;
     const now = clock.now();
     const ending = { claimed, now, clears };
+    const attempt = { ...claimed.channel, subject: claimed.delivery.subject };
     const prepared = prepareDelivery(claimed, channel, { ...options, now, pending });
     if (prepared.is === "elsewhere") {
       const moved = { tried: false, lane: prepared.lane };
@@ -220,15 +221,12 @@ export function createDeliveryWorker(options: WorkerOptions) {
       const row = acceptedOf({ ...ending, now: clock.now(), ends }, success);
       if (row) {
         accept(address, turn);
-        const others = (now: number) => noteOutcome({ ...claimed.channel, now }, verdict);
+        const others = (now: number) => noteOutcome({ ...attempt, now }, verdict);
         return settleTogether({ row, others, until: held_until });
       }
     }
     const statements = applyVerdict(claimed, { address, turn, quiet, ends }, verdict);
-    return settle(held_until, [
-      ...statements,
-      ...noteOutcome({ ...claimed.channel, now }, verdict),
-    ]);
+    return settle(held_until, [...statements, ...noteOutcome({ ...attempt, now }, verdict)]);
   };
 
   /** Sends a request, and once more if the verdict asks for that at once. */

@@ -2,7 +2,7 @@
 
 import type { Clock } from "../clock.ts";
 import type { OutboxFigures, PushFigures, StoreFigures } from "../model/admin.ts";
-import type { LaneHealth } from "../model/notification.ts";
+import type { LaneHealth, ListenerHealth } from "../model/notification.ts";
 import { counter, gauge, type Histogram, histogram, type Metric } from "./metrics.ts";
 import type { ProcessStats } from "./process-stats.ts";
 
@@ -35,6 +35,10 @@ interface MetricSources {
   readonly requestLogStats: () => { readonly queued: number; readonly dropped: number };
   readonly jobStats: () => readonly JobStats[];
   readonly laneHealth: () => readonly LaneHealth[];
+  readonly listener: {
+    health(): readonly ListenerHealth[];
+    answers(): Readonly<Record<string, number>>;
+  };
   readonly store: {
     usable(): boolean;
     walBytes(): number | null;
@@ -66,6 +70,7 @@ export function createServiceMetrics(sources: MetricSources): readonly Metric[] 
     ...ofStore(sources),
     ...ofOutbox(sources),
     ...ofDeliveries(sources),
+    ...ofListener(sources),
   ];
 }
 
@@ -245,6 +250,19 @@ function ofDeliveries({ clock, laneHealth, readings }: MetricSources): readonly 
     ),
     gauge("relay_push_oldest_seconds", "Age of the notification that waits longest.", async () =>
       (await queues()).map((queue) => [labelsOf(queue), ageOf(queue.oldest_at, clock.now())]),
+    ),
+  ];
+}
+
+function ofListener({ listener }: MetricSources): readonly Metric[] {
+  const of = (name: "connections" | "working" | "served") => () =>
+    listener.health().map((one) => [{ channel: one.channel }, one[name]] as const);
+  return [
+    gauge("relay_listener_connections", "Connections that take answers.", of("connections")),
+    gauge("relay_listener_working", "Those that work now.", of("working")),
+    gauge("relay_listener_channels", "Channels that they serve.", of("served")),
+    counter("relay_replies_total", "Answers that came by them, by what became of them.", () =>
+      Object.entries(listener.answers()).map(([outcome, times]) => [{ outcome }, times] as const),
     ),
   ];
 }

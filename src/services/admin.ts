@@ -15,6 +15,7 @@ import type {
   StoreFigures,
 } from "../model/admin.ts";
 import type { Furthest } from "../model/delivery.ts";
+import type { ListenerHealth } from "../model/notification.ts";
 import type { Histogram } from "../observability/metrics.ts";
 import type { ProcessStats } from "../observability/process-stats.ts";
 import type { JobStats } from "../observability/service-metrics.ts";
@@ -34,6 +35,10 @@ interface AdminDeps {
   readonly requestLogStats: () => { readonly queued: number; readonly dropped: number };
   readonly jobStats: () => readonly JobStats[];
   readonly laneHealth: () => DeliveryFigures["lanes"];
+  readonly listener: {
+    health(): readonly ListenerHealth[];
+    answers(): Readonly<Record<string, number>>;
+  };
   /** Name of the channel that a lane belongs to; null for a lane of another version. */
   readonly channelOf: (lane: string) => string | null;
   /** Names of all channels, configured or not. */
@@ -134,6 +139,8 @@ export function createAdmin(deps: AdminDeps) {
       const state = await statistics.pushes().catch(() => null);
       return {
         lanes: deps.laneHealth().map(named),
+        listening: deps.listener.health().filter(({ connections }) => connections > 0),
+        answers: deps.listener.answers(),
         off: deps.channelNames.filter((name) =>
           deps.laneHealth().every(({ channel }) => channel !== name),
         ),

@@ -7,6 +7,7 @@ import {
   dropQueueOfGone,
   insertTarget,
 } from "../../db/channels.ts";
+import { noteListening } from "../../db/notify/listeners.ts";
 import type { ChannelSecret } from "../../db/notify/schema.ts";
 import { forgetTarget } from "../../db/notify/targets.ts";
 import { insertTestMessage } from "../../db/notify/webhook-queue.ts";
@@ -14,13 +15,16 @@ import type { Statement } from "../../db/store/store.ts";
 import type { Clock } from "../clock.ts";
 import { type FieldReasons, failFields } from "../errors.ts";
 import type { Ids } from "../ids.ts";
+import type { Sends } from "../model/channel.ts";
 import { WEBHOOK_LIMITS } from "../notification-limits.ts";
 import type { Channel as LaneChannel, NewTarget, TargetInput } from "../notify/channel.ts";
 import { composeTest } from "../notify/compose.ts";
+import type { Listener } from "../notify/listener.ts";
 import type { Sender } from "../notify/sender.ts";
 import { noteOutcome } from "../notify/settle.ts";
 import type { WebhookWorker } from "../notify/webhooks/worker.ts";
 
+const BOTH: Sends = ["questions", "tasks"];
 /** Seconds for which a service keeps the test of a channel. */
 const TEST_LIFE = 60;
 
@@ -31,15 +35,20 @@ interface ChannelRow {
   readonly label: string;
   readonly host: string;
   readonly secret: ChannelSecret;
+  readonly listener: string | null;
 }
 
 interface NewSecret {
   /** Stored, and never shown again. */
   readonly secret: ChannelSecret;
   /** Shown once, in the answer that creates the channel. */
-  readonly shown?: string;
+  readonly shown?: { readonly secret: string } | { readonly url: string };
   /** See {@link NewTarget.exclusive}. */
   readonly exclusive: boolean;
+  /** See `Listen.keyOf`; null for a channel that does not listen. */
+  readonly listener: string | null;
+  /** What the channel gets unless the client says. */
+  readonly sends: Sends;
 }
 
 interface TestOutcome {
@@ -55,7 +64,7 @@ export interface ChannelTransport {
   /** Checks what the client gave. Throws `422 invalid_fields`. */
   make(input: TargetInput): NewSecret;
   /** Statements that follow the insert of the channel's row in its batch. */
-  start(channel: Omit<ChannelRow, "host">, now: number): Statement[];
+  start(channel: Omit<ChannelRow, "host" | "listener">, now: number): Statement[];
   /** Sends one request, within 10 seconds. Never throws. */
   test(channel: ChannelRow): Promise<TestOutcome>;
   /** Starts to send what is due. */
@@ -87,7 +96,8 @@ export function createWebhookTransport({
     make({ url }) {
       if (url === null) failFields({ url: "is required" });
       const secret = ids.webhookSecret();
-      return { secret: { url, secret }, shown: secret, exclusive: false };
+      const shown = { secret };
+      return { secret: { url, secret }, shown, exclusive: false, listener: null, sends: BOTH };
     },
 
     start: (channel, now) => [
@@ -127,27 +137,30 @@ export function createWebhookTransport({
 }
 
 export interface LaneTransportDeps extends TransportDeps {
-  readonly sender: Pick<Sender, "clientKey" | "sendNow" | "wake">;
+  readonly sender: Pick<Sender, "check" | "clientKey" | "sendNow" | "wake">;
+  readonly listener: Pick<Listener, "wake">;
 }
 
-interface LaneTransportOptions extends Pick<LaneChannel, "lanes"> {
+interface LaneTransportOptions extends Pick<LaneChannel, "lanes" | "listen"> {
   register(input: TargetInput): NewTarget | { readonly fields: FieldReasons };
 }
 
 /** The transport of a channel that has `register`, which turns the client's input into an address. */
 export function createLaneTransport(
-  { lanes, register }: LaneTransportOptions,
-  { clock, sender }: LaneTransportDeps,
+  { lanes, listen, register }: LaneTransportOptions,
+  { clock, sender, listener }: LaneTransportDeps,
 ): ChannelTransport {
   const lane = lanes[0]!;
-  const target = ({ id, account_id, secret }: Omit<ChannelRow, "host">, now: number) =>
+  const target = ({ id, account_id, secret }: Omit<ChannelRow, "host" | "listener">, now: number) =>
     insertTarget({ id, account_id, lane, address: secret.address ?? "", now });
   return {
     make(input) {
       const made = register(input);
       if ("fields" in made) failFields(made.fields);
-      const { address, url, exclusive } = made;
-      return { secret: { url, address }, exclusive };
+      const { address, url, exclusive, is_made = false, sends = BOTH } = made;
+      const key = listen?.keyOf(address) ?? null;
+      const shown = is_made && { shown: { url } };
+      return { secret: { url, address }, ...shown, exclusive, listener: key, sends };
     },
 
     start: (channel, now) => [target(channel, now)],
@@ -155,23 +168,30 @@ export function createLaneTransport(
     async test(channel) {
       const { id, account_id, secret } = channel;
       const notification = composeTest(id, { expires_at: clock.now() + TEST_LIFE });
-      const verdict = await sender.sendNow(lane, notification, {
-        address: secret.address ?? "",
-        account_id,
-      });
+      const { address = "" } = secret;
+      const listens = channel.listener !== null;
+      const to = { channel_id: id, address, account_id, listens };
+      const verdict = await sender.sendNow(lane, notification, to);
       if (!verdict) return { sent: false, reason: "busy", statements: [] };
       const now = clock.now();
       const statements = noteOutcome({ id, now, test: 1 }, verdict);
+      if (verdict.do === "finish" && listens) {
+        const code = await sender.check(lane, to);
+        statements.push(noteListening({ code, ids: JSON.stringify([id]), now, test: 1 }));
+        if (code !== null) return { sent: false, reason: code, statements };
+      }
       // A channel in the state `gone` has lost its target.
       if (verdict.do === "finish") statements.push(target(channel, now));
       if (verdict.do === "forget_target") {
-        const { address = "" } = secret;
         const of = { account_id, purpose: "alert", recipient_id: id, subject: "", lane, address };
         statements.unshift(forgetTarget({ ...of, since: now }));
       }
       return { sent: verdict.do === "finish", reason: verdict.reason, statements };
     },
 
-    wake: () => sender.wake(),
+    wake() {
+      sender.wake();
+      if (listen) listener.wake();
+    },
   };
 }

@@ -62,7 +62,7 @@ export function createChannels(deps: ChannelsDeps) {
       deps.channels.flatMap((channel) => {
         const { name, register } = channel;
         if (!register) return [];
-        const made = { ...channel, register: (of: TargetInput) => register(of, deps.config) };
+        const made = { ...channel, register: (of: TargetInput) => register(of, deps.config, ids) };
         return [[name, createLaneTransport(made, deps)]];
       }),
     ),
@@ -93,21 +93,23 @@ export function createChannels(deps: ChannelsDeps) {
     },
 
     /**
-     * Creates a channel; only this answer has the secret. `403 forbidden` in the caller's trial, unless the channel
+     * Creates a channel; only this answer has the secret of a webhook, or the URL of a topic that was made. `403 forbidden` in the caller's trial, unless the channel
      * belongs to the sign-in and takes no endpoint from another one; `409 too_many_channels`; `422 fields.url`,
      * `fields.token`, `fields.subscription`, `fields.type`; `429 rate_limited` (§10.6.8).
      */
     async create(
       caller: AccountCaller,
-      { type, label, url: given, token, subscription, buttons, ...settings }: ChannelInput,
-    ): Promise<{ channel: Channel; secret?: string }> {
+      { type, label, url: given, token, subscription, buttons, replies, ...settings }: ChannelInput,
+    ): Promise<{ channel: Channel; secret?: string; url?: string }> {
       const transport = transports[type];
-      const { secret, shown, exclusive } = transport.make({
+      const made = transport.make({
         url: given ?? null,
         token: token ?? null,
         subscription: subscription ?? null,
         buttons: buttons ?? null,
+        replies: replies ?? null,
       });
+      const { secret, shown, exclusive, listener } = made;
       const { url } = secret;
       const { account_id } = caller;
       const session_id = exclusive ? caller.session_id : null;
@@ -125,7 +127,8 @@ export function createChannels(deps: ChannelsDeps) {
         if (wrong !== null) failFields({ url: wrong });
       }
       const now = clock.now();
-      const { sends = ["questions", "tasks"], min_priority = "low", quiet_hours = null } = settings;
+      const { min_priority = "low", quiet_hours = null } = settings;
+      const sends = settings.sends ?? made.sends;
       const channel = {
         id: ids.next("chn"),
         type,
@@ -138,6 +141,7 @@ export function createChannels(deps: ChannelsDeps) {
         created_at: now,
         origin,
         hint: hintOf(url),
+        reached_at: null,
       } as const;
       const row = insertChannel({
         ...channel,
@@ -155,6 +159,9 @@ export function createChannels(deps: ChannelsDeps) {
         key_id: null,
         set_by: null,
         due_at: null,
+        listener,
+        listen_error: null,
+        listen_error_at: null,
       });
       const old = exclusive
         ? [deleteReplacedChannels({ account_id, session_id, endpoint_digest, type })]
@@ -167,8 +174,11 @@ export function createChannels(deps: ChannelsDeps) {
       }
       transport.wake(account_id);
       return {
-        channel: { ...channel, sends: [...sends], last_error: null, missed: 0 },
-        ...(shown !== undefined && { secret: shown }),
+        channel: {
+          ...channel,
+          ...{ sends: [...sends], last_error: null, missed: 0, replies: listener !== null },
+        },
+        ...shown,
       };
     },
 
@@ -228,6 +238,7 @@ export function createChannels(deps: ChannelsDeps) {
         id,
         account_id,
         label,
+        listener: row.listening?.key ?? null,
       });
       if (statements.length > 0) await store.write(statements);
       // A successful test releases what has waited for it.
@@ -246,7 +257,16 @@ export function createChannels(deps: ChannelsDeps) {
   };
 }
 
-function toChannel({ channel, last_error }: Row): Channel {
-  const { code, at } = last_error ?? {};
-  return { ...channel, last_error: code != null && at != null ? { code, at } : null };
+/** A channel whose answers do not arrive is failing, however well it sends. */
+function toChannel({ channel, last_error, listening }: Row): Channel {
+  const { key, code, at } = listening ?? {};
+  const replies = key != null;
+  const sending = errorOf(last_error);
+  if (code == null || channel.state !== "ok") return { ...channel, last_error: sending, replies };
+  return { ...channel, state: "failing", last_error: errorOf({ code, at }), replies };
 }
+
+const errorOf = (error: Row["last_error"] | { code: string; at: number | null | undefined }) => {
+  const { code, at } = error ?? {};
+  return code != null && at != null ? { code, at } : null;
+};

@@ -193,4 +193,8 @@ const BLANK = {
   held_until: null,
   claimed_at: null,
   due_at: null,
+  listener: null,
+  listen_error: null,
+  listen_error_at: null,
+  reached_at: null,
 } as const;

@@ -28,6 +28,8 @@ test("a channel is created, listed, changed and deleted [§19.2.1] [§19.2.2] [�
     created_at: clock.now(),
     origin: new URL(url).origin,
     hint: "Ab9~",
+    replies: false,
+    reached_at: null,
   });
   const path = `/v1/channels/${body.channel.id}` as const;
   const quiet_hours = { from: "22:00", to: "07:00", time_zone: "Europe/Berlin" };

@@ -62,7 +62,7 @@ async function begin(body: object = {}, with_task = false) {
 const statusOf = async (answer: Promise<{ status: number }>) => (await answer).status;
 const answer = (value: string) => ({ answer: value });
 
-test("a ticket reads and answers its question, and sends receipts for its channel [§19.7.1] [§19.7.2]", async () => {
+test("a ticket reads and answers its question, and sends receipts for its channel [§19.7.1] [§19.7.2] [§2.5.7]", async () => {
   const { person, agent, question, ticket, path, send, channel_id } = await begin();
   expect(ticket).toMatch(/^mcq_[\w-]{86}$/);
   expect((await send(`GET ${path}`)).body).toEqual(question);
@@ -74,7 +74,10 @@ test("a ticket reads and answers its question, and sends receipts for its channe
   expect(deliveries).toMatchObject([
     { target: { type: "web_push", id: channel_id }, shown_at: clock.now(), opened_at: clock.now() },
   ]);
-  expect((await agent.send(`GET ${path}`)).body.answer).toBe("Yes");
+  const { answer: told, answered_by } = (await agent.send(`GET ${path}`)).body;
+  expect([told, answered_by]).toEqual(["Yes", undefined]);
+  const by = { id: channel_id, type: "web_push", label: expect.any(String) };
+  expect((await person.send(`GET ${path}`)).body.answered_by).toEqual(by);
   const named = await send(`POST ${path}/receipts`, { event: "shown", device_id: channel_id });
   expect([named.status, named.body.fields]).toEqual([422, { device_id: "is not for a ticket" }]);
   expect((await send(`HEAD ${path}`)).status).toBe(200);

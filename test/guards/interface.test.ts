@@ -19,7 +19,11 @@ import { Question } from "../../src/model/question.ts";
 import { ActivityEntry } from "../../src/model/request-log.ts";
 import { Session } from "../../src/model/session.ts";
 import { Task } from "../../src/model/task.ts";
-import { NOTIFICATION_LIMITS, WEBHOOK_LIMITS } from "../../src/notification-limits.ts";
+import {
+  NOTIFICATION_LIMITS,
+  REPLY_LIMITS,
+  WEBHOOK_LIMITS,
+} from "../../src/notification-limits.ts";
 import { hasClause, namesIn, readDocument, rowsWith } from "./document.ts";
 import { jsonOf, PROCEDURES, resourceOf, responseOf, type Schema, typeOf } from "./words.ts";
 
@@ -198,7 +202,7 @@ test("sections 10, 14 and 19 list every limit that a client can observe, with it
     Object.fromEntries(rows.filter((row) => row.section === section).map(({ entry }) => entry));
   expect(written("10")).toEqual(LIMITS);
   expect(written("14")).toEqual(NOTIFICATION_LIMITS);
-  expect(written("19")).toEqual(WEBHOOK_LIMITS);
+  expect(written("19")).toEqual({ ...WEBHOOK_LIMITS, ...REPLY_LIMITS });
   expect(rows.length).toBe(new Set(rows.map(({ entry: [name] }) => name)).size);
 });
 

@@ -145,6 +145,8 @@ for (const channel of CHANNELS) {
       ticket: `mcq_${"x".repeat(200)}`,
       shown: false,
       badge: 20,
+      handle: null,
+      codes: null,
     });
     const shows = (kind: Notification["kind"]) => {
       if (kind === "ended") return channel.replaces !== undefined;
@@ -202,7 +204,7 @@ for (const channel of CHANNELS) {
           await clock.advance(120);
           const address = service?.address ?? "";
           const delivery_id = crypto.randomUUID();
-          const about = { ticket: null, shown: null, badge: null };
+          const about = { ticket: null, shown: null, badge: null, handle: null, codes: null };
           const destination = { address, delivery_id, base_url: null, ...about };
           const before = service?.received() ?? 0;
           const request = channel.render(question, destination);

@@ -46,7 +46,7 @@ async function workerOn({ apple, clock, store }: Quiet, faults: Partial<Store>) 
   const options = { clock, timers: systemClock, ids, log, full: true, base_url: null };
   const rest = { ...options, store: faulty, slots: createRequestPool(10, 0).lane() };
   const ticketOf = () => "";
-  const worker = createDeliveryWorker({ ...connected!, ...rest, ticketOf });
+  const worker = createDeliveryWorker({ ...connected!, ...rest, ticketOf, codeOf: ticketOf });
   afterAll(() => worker.stop());
   /** How often the worker waited for the store. */
   const waits = () => lines.filter((line) => line.includes("wait for the store")).length;

@@ -43,6 +43,8 @@ const rendered = (notification: Exclude<Notification, EndedAlert | Test>) =>
     ticket: null,
     shown: null,
     badge: null,
+    handle: null,
+    codes: null,
   })!;
 const renderQuestion = (...of: Parameters<typeof composeQuestion>) =>
   rendered(composeQuestion(...of));

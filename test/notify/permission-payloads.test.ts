@@ -47,6 +47,8 @@ function renderAll(question: Question, full = true) {
     ticket: "mcq_x",
     shown: null,
     badge: 1,
+    handle: null,
+    codes: null,
   });
   const subscription = { endpoint: "https://fcm.googleapis.com/x", keys: { p256dh: "", auth: "" } };
   const apns = renderApns(alert, destination({}))!.payload as any;
@@ -153,7 +155,15 @@ test("a permission request that is cut for the push service loses its buttons [Â
   // The same holds where the other channels cut a body.
   const alert = composeQuestion(questionOf("ls"), key, { full: true });
   const long = { ...alert, body: "x".repeat(5_000) };
-  const destination = { delivery_id: "x", base_url, ticket: "mcq_x", shown: null, badge: 1 };
+  const destination = {
+    delivery_id: "x",
+    base_url,
+    ticket: "mcq_x",
+    shown: null,
+    badge: 1,
+    handle: null,
+    codes: null,
+  };
   expect(renderApns(long, { address: "t", ...destination })!.payload.relay.options).toBeUndefined();
   const address = JSON.stringify({ server: "s", topic: "t", token: null, buttons: true });
   expect(renderNtfy(alert, { address, ...destination })!.publish.actions).toHaveLength(2);

@@ -38,6 +38,8 @@ const DESTINATION: Destination = {
   ticket: "mcq_ticket",
   shown: true,
   badge: 3,
+  handle: null,
+  codes: null,
 };
 const rendered = (notification: Notification, destination: Partial<Destination> = {}) =>
   render(notification, { ...DESTINATION, ...destination })!;

@@ -113,6 +113,7 @@ test("a wave of pushes, and a wave of answers, are handled a few per turn of the
     ids: createIds(clock),
     log: createLog("error", () => {}),
     ticketOf: () => "",
+    codeOf: () => "",
   });
   afterAll(() => sender.stop());
   sender.wake();

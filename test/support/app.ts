@@ -30,6 +30,8 @@ interface AppOptions {
   readonly outbound?: AppDeps["outbound"];
   /** Channels in addition to the real ones. */
   readonly channels?: readonly Channel[];
+  /** Channels in the place of the real ones. */
+  readonly only?: readonly Channel<any, any>[];
   /** Replaces randomness, for exact back-off: at least 0 and below 1. */
   readonly jitter?: () => number;
   /** The store's time; when absent, that of the test clock, if there is one. */
@@ -54,7 +56,7 @@ export async function startTestApp(options: AppOptions = {}): Promise<TestApp> {
   const ids = { ...createIds(clock), ...(jitter && { jitter }) };
   const app = await startApp({
     config,
-    channels: [...CHANNELS, ...channels],
+    channels: options.only ?? [...CHANNELS, ...channels],
     clock,
     timers: options.timers ?? systemClock,
     ids,

@@ -211,6 +211,11 @@ export const FIELDS: Readonly<Record<string, Row>> = {
     bad: json(0, "true", null, [], {}),
     good: json(true, false),
   },
+  replies: {
+    beside: { type: "ntfy", url: "http://127.0.0.1:9" },
+    bad: json(0, "true", null, [], {}),
+    good: json(true, false),
+  },
   subscription: {
     beside: { type: "web_push" },
     without: ["url"],

@@ -4,7 +4,7 @@
  */
 
 import { afterAll } from "bun:test";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export interface Published {
@@ -43,14 +43,99 @@ interface Refusal {
   readonly retry_after: string;
 }
 
+/** How the server treats subscriptions: as above, or with lines that no client should have to read. */
+export type SubscriptionBehaviour = "ok" | "drop" | "hang" | "flood" | "endless line" | number;
+
+/** A line of a subscription: https://docs.ntfy.sh/subscribe/api/#json-message-format */
+interface Line {
+  readonly id: string;
+  readonly time: number;
+  readonly event: "open" | "keepalive" | "message";
+  readonly topic: string;
+  readonly message?: string;
+}
+
+/** Whether a request with this token may read or write the topic. */
+type Access = (topic: string, token: string | null) => { read: boolean; write: boolean };
+
 interface NtfyOptions {
+  /** Who may do what; everybody everything when absent. */
+  readonly access?: Access;
+  /** The server's clock in epoch seconds. */
+  readonly now?: () => number;
   /** False: a version before 2.16, which has no `sequence_id`. */
   readonly replaces?: boolean;
   /** Topics that require this token. */
   readonly token?: string;
 }
 
-export async function startNtfy({ replaces = true, token }: NtfyOptions = {}) {
+/** Topics whose messages are replies: they are not in `published`. */
+const REPLIES = /^relay-reply-/;
+/** Subscriptions of one visitor, which ntfy limits. */
+const SUBSCRIPTIONS = 30;
+
+export async function startNtfy(options: NtfyOptions = {}) {
+  const { replaces = true, token, now = () => Math.floor(Date.now() / 1000) } = options;
+  let access: Access = options.access ?? (() => ({ read: true, write: true }));
+  const cached: Line[] = [];
+  const replies: Published[] = [];
+  const subscriptions = new Map<ServerResponse, readonly string[]>();
+  /** The paths of all subscriptions so far. */
+  const subscribed: string[] = [];
+  let treat: SubscriptionBehaviour = "ok";
+  let ids = 0;
+  const nextId = () => `msg${String(++ids).padStart(9, "0")}`;
+  const lineOf = (event: Line["event"], topic: string, message?: string): Line => ({
+    ...{ id: nextId(), time: Math.floor(now()), event, topic },
+    ...(message !== undefined && { message }),
+  });
+  const write = (response: ServerResponse, line: Line) =>
+    response.write(`${JSON.stringify(line)}\n`);
+  const deliver = (topic: string, message: string) => {
+    const line = lineOf("message", topic, message);
+    cached.push(line);
+    for (const [response, topics] of subscriptions)
+      if (topics.includes(topic)) write(response, line);
+    return line;
+  };
+
+  const subscribe = (request: IncomingMessage, response: ServerResponse) => {
+    const { pathname, searchParams } = new URL(request.url ?? "", "http://ntfy");
+    const topics = (/^\/([-_A-Za-z0-9,]+)\/json$/.exec(pathname)?.[1] ?? "").split(",");
+    const since = searchParams.get("since") ?? "none";
+    const poll = searchParams.get("poll") === "1";
+    subscribed.push(request.url ?? "");
+    if (topics.some((topic) => !/^[-_A-Za-z0-9]{1,64}$/.test(topic))) faults.push("topics");
+    if (!/^(all|none|\d{1,10})$/.test(since)) faults.push(`since=${since}`);
+    const refuse = (status: number) => {
+      response.writeHead(status, { "content-type": "application/json" });
+      response.end(JSON.stringify({ code: status * 100 + 1, http: status }));
+    };
+    const given = /^Bearer (.+)$/.exec(request.headers.authorization ?? "")?.[1] ?? null;
+    if (typeof treat === "number") return refuse(treat);
+    if (treat === "drop") return void request.socket.destroy();
+    if (topics.some((topic) => !access(topic, given).read)) return refuse(403);
+    if (subscriptions.size >= SUBSCRIPTIONS) return refuse(429);
+    response.writeHead(200, { "content-type": "application/x-ndjson; charset=utf-8" });
+    response.flushHeaders();
+    if (treat === "hang") return;
+    if (treat === "endless line" || treat === "flood") {
+      const part = treat === "flood" ? `${"x".repeat(60_000)}\n` : "x".repeat(1_000);
+      const timer = setInterval(() => response.write(part), 5);
+      response.on("close", () => clearInterval(timer));
+      return;
+    }
+    const old = cached.filter(
+      ({ topic, time }) =>
+        topics.includes(topic) && (since === "all" || (since !== "none" && time >= Number(since))),
+    );
+    if (!poll) write(response, lineOf("open", topics.join(",")));
+    for (const line of old) write(response, line);
+    if (poll) return void response.end();
+    subscriptions.set(response, topics);
+    response.on("close", () => subscriptions.delete(response));
+  };
+
   const published: Published[] = [];
   const faults: string[] = [];
   let behaviour: NtfyBehaviour = "ok";
@@ -61,20 +146,24 @@ export async function startNtfy({ replaces = true, token }: NtfyOptions = {}) {
       faults.push(`${method} ${path}`);
       return { status: 404, body: {} };
     }
-    if (token && given !== `Bearer ${token}`) return { status: 403, body: { code: 40301 } };
     const body: Published = JSON.parse(text);
+    const sent = /^Bearer (.+)$/.exec(given ?? "")?.[1] ?? null;
+    const is_reply = REPLIES.test(body.topic);
+    if (token && !is_reply && sent !== token) return { status: 403, body: { code: 40301 } };
+    if (!access(body.topic, sent).write) return { status: 403, body: { code: 40301 } };
     const wrong = faultsOf(text, body);
     faults.push(...wrong);
     if (wrong.length > 0) return { status: 400, body: { code: 40000 } };
-    published.push(body);
+    (is_reply ? replies : published).push(body);
     const { sequence_id, ...rest } = body;
-    const shown = { id: "hwQ2YpKdmg", time: 1_800_000_000, event: "message", ...rest };
+    const shown = { ...rest, ...deliver(body.topic, body.message ?? "") };
     return { status: 200, body: { ...shown, ...(replaces && sequence_id && { sequence_id }) } };
   };
   const server = createServer(async (request, response) => {
     received++;
     open++;
     response.on("close", () => open--);
+    if (request.method === "GET") return subscribe(request, response);
     let text = "";
     for await (const chunk of request) text += chunk;
     const send = (status: number, body: string) => {
@@ -115,8 +204,49 @@ export async function startNtfy({ replaces = true, token }: NtfyOptions = {}) {
     received: () => received,
     open: () => open,
     take: (): Published[] => published.splice(0),
+    /** Writes a message to a topic, as anybody may. */
+    write: (topic: string, message: string) => deliver(topic, message),
+    replies,
+    subscribed,
+    /** Subscriptions that are open. */
+    listening: () => [...subscriptions.values()],
+    /** Sends a line to every subscription, as the server does every 45 seconds. */
+    keepAlive() {
+      for (const [response, topics] of subscriptions) {
+        write(response, lineOf("keepalive", topics.join(",")));
+      }
+    },
+    /** Ends every subscription, as a restart does. */
+    cut() {
+      for (const response of subscriptions.keys()) response.destroy();
+    },
+    treatSubscriptions(next: SubscriptionBehaviour) {
+      treat = next;
+    },
+    permit(next: Access) {
+      access = next;
+    },
     stop,
   };
+}
+
+/** What the app does when a person taps a button: https://docs.ntfy.sh/publish/#send-http-request */
+export async function tap(published: Published | undefined, label: string): Promise<number> {
+  const action = (published?.actions as readonly HttpAction[] | undefined)?.find(
+    (one) => one.action === "http" && one.label === label,
+  );
+  if (!action) throw new Error(`no button ${label}`);
+  const { url, method, headers, body } = action;
+  return (await fetch(url, { method, headers, body })).status;
+}
+
+interface HttpAction {
+  readonly action: string;
+  readonly label: string;
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Record<string, string>;
+  readonly body: string;
 }
 
 /** From the documentation of ntfy: https://docs.ntfy.sh/publish/ */

@@ -37,6 +37,8 @@ export async function sendMany(service: PushService, messages: number) {
         ticket: `mcq_${"x".repeat(86)}`,
         shown: null,
         badge: i,
+        handle: null,
+        codes: null,
       });
       const owner = `acc_${i % BROWSERS}`;
       const answer = await connection!.send(request!, { owner, is_test: false });

@@ -141,25 +141,33 @@ export const checkTools = (io: Io, { connection }: Session, quick: boolean): Pro
   });
 };
 
+const ON_PAGE = "Check the channel on the page, under Account";
+/** What to do about a test that arrived, but whose answer could not come back (§19.8.7). */
+const REPLIES: Readonly<Record<string, string>> = {
+  replies_not_writable: "Let everyone write to relay-reply-* on the server of the channel (19.8.7)",
+  replies_not_readable: "Let the user of the channel's token read relay-reply-* (19.8.7)",
+};
+
 /** Sends a test to each notification channel of the account; an agent may not. */
 export async function checkChannels(io: Io, { client }: Session, owner: Owner): Promise<Finding[]> {
   if (owner === "agent") {
     const text = "not tested, since an agent may not: use Send a test on the page, under Account";
     return [{ hop: "channels", ms: null, ...ok(text) }];
   }
-  let ids: readonly (readonly [string, string])[] = [];
+  let tested: readonly { id: string; name: string; replies: boolean }[] = [];
   const listed = await check(io, "channels", ANSWER_WITHIN, "Try again", async (signal) => {
     const { channels } = await client.channels.list({ signal });
-    ids = channels.map(({ id, type, label }) => [id, `${type} ${label}`]);
+    tested = channels.map(({ id, type, label, replies }) => ({
+      ...{ id, name: `${type} ${label}`, replies },
+    }));
     return ok(channels.length === 0 ? "none" : `${channels.length}`);
   });
-  const tests = ids.map(([id, name]) =>
+  const tests = tested.map(({ id, name, replies }) =>
     check(io, "channel", TEST_WITHIN, "Look at the channel on the page", async (signal) => {
       const { status, reason } = await client.channels.test(id, { signal });
       const text = `${name}: ${status}${reason === null ? "" : `, ${reason}`}`;
-      return status === "failed"
-        ? fail(text, "Check the channel on the page, under Account")
-        : ok(text);
+      if (status === "failed") return fail(text, REPLIES[reason ?? ""] ?? ON_PAGE);
+      return ok(replies ? `${text}; answers can come back by it` : text);
     }),
   );
   return [listed, ...(await Promise.all(tests))];

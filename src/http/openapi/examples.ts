@@ -71,6 +71,8 @@ const channel: Channel = {
   created_at: 1795257350.4,
   origin: "https://ci.example.com",
   hint: "elay",
+  replies: false,
+  reached_at: null,
 };
 
 const { state, last_sent_at, last_error, missed, created_at, origin, hint } = channel;

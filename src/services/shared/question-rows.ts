@@ -16,6 +16,7 @@ import {
   isOverdue,
   type Question,
   withActionText,
+  withAnsweredBy,
 } from "../../model/question.ts";
 import { eventOf, untilDecided } from "./commit.ts";
 import { readOwn, type ServiceDeps } from "./deps.ts";
@@ -38,7 +39,8 @@ export function createQuestionRows(deps: ServiceDeps) {
 
   const find = async (caller: Caller, id: string): Promise<QuestionRow> => {
     const row = await readOwn(deps, caller, questionById(caller, id), "question_id");
-    return { ...row, question: withActionText(row.question, row.action_text) };
+    const question = withActionText(row.question, row.action_text);
+    return { ...row, question: withAnsweredBy(question, row.answered_by) };
   };
 
   /** Ends a pending question; false if it has already ended. An answer also goes to the agent's inbox. */
@@ -64,7 +66,7 @@ export function createQuestionRows(deps: ServiceDeps) {
     const inbox_write = inboxWriter.write(changed, goesToInbox(next) ? item : null);
     return commit({
       statements: [
-        update({ ...next, revision, now, cancelled_at }),
+        update({ ...next, revision, now, cancelled_at, answering_channel: answered_by }),
         ...inbox_write.statements,
         ...also(changed),
       ],

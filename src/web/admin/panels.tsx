@@ -137,7 +137,8 @@ const FURTHEST = [
 const SHOWN = 5;
 
 export function Pushes({ figures }: { figures: Outputs["pushes"] }) {
-  const { lanes, off, queues, outcomes_by_channel, deliveries_by_type } = figures;
+  const { lanes, listening, answers, off, queues } = figures;
+  const { outcomes_by_channel, deliveries_by_type } = figures;
   const failures = figures.failures?.slice(0, SHOWN) ?? [];
   return (
     <div className="space-y-6">
@@ -179,6 +180,29 @@ export function Pushes({ figures }: { figures: Outputs["pushes"] }) {
           );
         })}
       </ul>
+      {listening.map(({ channel, connections, working, served }) => (
+        <div key={channel}>
+          <p className="mb-2 font-medium">{channel} replies</p>
+          <Facts
+            facts={[
+              ["Connections", `${count(connections)}, ${count(working)} working`],
+              ["Channels", count(served)],
+            ]}
+          />
+        </div>
+      ))}
+      {Object.keys(answers).length > 0 && (
+        <Facts
+          facts={[
+            [
+              "Replies",
+              Object.entries(answers)
+                .map(([name, times]) => `${name} ${count(times)}`)
+                .join(", "),
+            ],
+          ]}
+        />
+      )}
       {off.length > 0 && <p className="text-soft">Not configured: {off.join(", ")}.</p>}
       {outcomes_by_channel?.map(({ channel, outcomes }) => (
         <Shares

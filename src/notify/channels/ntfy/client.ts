@@ -2,14 +2,14 @@
 
 import type { Clock } from "../../../clock.ts";
 import { NOTIFICATION_LIMITS } from "../../../notification-limits.ts";
-import { OutboundError } from "../../../outbound/guard.ts";
+import { OutboundError, type OutboundRequest } from "../../../outbound/guard.ts";
 import { VERSION } from "../../../version.ts";
 import type { Network, RequestOrigin } from "../../channel.ts";
 import { createHostFaults } from "../../host-faults.ts";
 import { createTimedRequests, retryAfter } from "../../requests.ts";
 import { isWebPage } from "../../web-page.ts";
 import { FINAL, type NtfyAnswer } from "./classify.ts";
-import type { NtfyRequest } from "./payload.ts";
+import { type NtfyRequest, parse } from "./payload.ts";
 
 /** Requests under way at once, per process. The waiting places of each host (host-slots.ts) are fewer. */
 export const IN_FLIGHT = 64;
@@ -41,8 +41,8 @@ export function createNtfyClient({ clock, outbound, slots }: Network & { readonl
         method: "POST",
         headers: {
           "content-type": "application/json",
-          "user-agent": `Relay/${VERSION}`,
-          ...(request.token !== null && { authorization: `Bearer ${request.token}` }),
+          ...headersOf(request),
+          ...(request.quiet && { firebase: "no" }),
         },
         body: JSON.stringify(request.publish),
         signal,
@@ -69,6 +69,38 @@ export function createNtfyClient({ clock, outbound, slots }: Network & { readonl
 
     abort: requests.abort,
 
+    /**
+     * Checks that anybody may write to the reply topic, as buttons carry no token, and that Relay may read it. The
+     * message that this leaves there is no code.
+     */
+    async check(address: string, origin: RequestOrigin): Promise<string | null> {
+      const { server, replies, token } = parse(address);
+      const { owner } = origin;
+      if (replies === undefined) return null;
+      const release = await waitForHost(URL.parse(server)?.host ?? "", origin);
+      if (!release) return "busy";
+      const { signal, isLate, end } = requests.begin();
+      const ask = async (request: Pick<OutboundRequest, "method" | "url" | "body" | "headers">) =>
+        (await outbound.request({ owner, signal, ...request })).status;
+      try {
+        const body = JSON.stringify({ topic: replies, message: "test" });
+        const headers = { "content-type": "application/json", ...headersOf({ token: null }) };
+        const written = await ask({ method: "POST", url: `${server}/`, body, headers });
+        if (written === 401 || written === 403) return "replies_not_writable";
+        const url = `${server}/${replies}/json?poll=1&since=none`;
+        const read = await ask({ method: "GET", url, headers: headersOf({ token }) });
+        if (read === 401 || read === 403) return "replies_not_readable";
+        const wrong = [written, read].find((status) => status < 200 || status >= 300);
+        return wrong === undefined ? null : `status_${wrong}`;
+      } catch (error) {
+        if (isLate()) return "timed_out";
+        return error instanceof OutboundError ? error.fault : "failed";
+      } finally {
+        end();
+        release();
+      }
+    },
+
     /** Sends one request. Never throws. */
     async send(request: NtfyRequest, origin: RequestOrigin): Promise<NtfyAnswer> {
       const host = URL.parse(request.server)?.host ?? "";
@@ -89,6 +121,12 @@ export function createNtfyClient({ clock, outbound, slots }: Network & { readonl
     },
   };
 }
+
+/** The headers of every request to an ntfy server. */
+export const headersOf = ({ token }: { readonly token: string | null }) => ({
+  "user-agent": `Relay/${VERSION}`,
+  ...(token !== null && { authorization: `Bearer ${token}` }),
+});
 
 /** The message that a server says it published (https://docs.ntfy.sh/subscribe/api/); null for anything else. */
 function publishedIn(body: Buffer): { readonly sequence_id?: unknown } | null {

@@ -2,6 +2,7 @@
 
 import type { Destination } from "../../channel.ts";
 import { bytesOf, cut } from "../../cut.ts";
+import { TEST_ANSWER } from "../../listen.ts";
 import type { Alert, Notification } from "../../notification.ts";
 
 /** Bytes of a message as a JSON string; ntfy turns a longer one into an attachment. */
@@ -21,11 +22,15 @@ export interface NtfyAddress {
   readonly token: string | null;
   /** True if questions have buttons, which answer by a ticket. */
   readonly buttons?: boolean;
+  /** The topic that buttons write codes to, which Relay reads (§19.8). */
+  readonly replies?: string;
 }
 
 export interface NtfyRequest {
   readonly server: string;
   readonly token: string | null;
+  /** True: it shows nothing new, so phones need not be woken for it. */
+  readonly quiet?: boolean;
   /** The body of the publish. */
   readonly publish: Publish;
 }
@@ -62,11 +67,10 @@ interface HttpAction {
 const PRIORITY = { low: 2, medium: 3, high: 4, urgent: 5 };
 const QUIET = 2;
 
-export function render(
-  notification: Notification,
-  { address, base_url, ticket }: Destination,
-): NtfyRequest | null {
-  const { server, topic, token, buttons = false } = parse(address);
+export function render(notification: Notification, destination: Destination): NtfyRequest | null {
+  const { base_url } = destination;
+  const parsed = parse(destination.address);
+  const { server, topic, token } = parsed;
   const of = (publish: Omit<Publish, "topic">): NtfyRequest => ({
     server,
     token,
@@ -76,7 +80,7 @@ export function render(
     case "question":
     case "task": {
       const { subject, title, body, urgency, priority } = notification;
-      const actions = buttons ? actionsOf(notification, base_url, ticket) : [];
+      const actions = actionsOf(notification, parsed, destination);
       const request = of({
         title,
         message: textOf(notification, actions.length > 0),
@@ -89,11 +93,18 @@ export function render(
     }
     case "ended": {
       const { subject, title, body } = notification;
-      return of({ title, message: body, priority: QUIET, sequence_id: subject });
+      const request = of({ title, message: body, priority: QUIET, sequence_id: subject });
+      // An iPhone would show it as one more notification.
+      return parsed.replies === undefined ? request : { ...request, quiet: true };
     }
     case "test": {
       const { subject, title, body } = notification;
-      return of({ title, message: body, priority: PRIORITY.medium, sequence_id: subject });
+      const actions = replyButtons([TEST_ANSWER], parsed, destination.codes);
+      return of({
+        ...{ title, message: body, priority: PRIORITY.medium },
+        ...(actions.length > 0 && { actions }),
+        sequence_id: subject,
+      });
     }
     default:
       return null;
@@ -101,7 +112,7 @@ export function render(
 }
 
 /** Parses an address. An invalid one gives an empty server, which `send` refuses as `invalid_url`. */
-function parse(address: string): NtfyAddress {
+export function parse(address: string): NtfyAddress {
   try {
     return JSON.parse(address) as NtfyAddress;
   } catch {
@@ -112,26 +123,63 @@ function parse(address: string): NtfyAddress {
 /** A button for each option, and Open if the body shows only a part. None if they do not all fit. */
 function actionsOf(
   { subject, actions }: Alert,
-  base_url: string | null,
-  ticket: string | null,
+  address: NtfyAddress,
+  { base_url, ticket, codes }: Destination,
 ): readonly Action[] {
   const options = actions?.kind === "text" ? [] : (actions?.options ?? []);
-  if (base_url === null || ticket === null || options.length > BUTTONS) return [];
-  const made: Action[] = options.map(
-    (answer): HttpAction => ({
-      action: "http",
-      label: answer,
-      url: `${base_url}/v1/questions/${subject}/answer`,
-      method: "POST",
-      headers: { Authorization: `Bearer ${ticket}`, "Content-Type": "application/json" },
-      body: JSON.stringify({ answer }),
-      clear: true,
-    }),
-  );
-  if (actions?.shows === "part") {
+  if (options.length > BUTTONS) return [];
+  const made: Action[] = [];
+  if (address.replies !== undefined) {
+    // Without a token, who else reads the topic could permit something: only the answer that permits nothing.
+    const may_permit = address.token !== null || actions?.shows === undefined;
+    made.push(...replyButtons(may_permit ? options : options.slice(-1), address, codes));
+  } else if (address.buttons && base_url !== null && ticket !== null) {
+    made.push(...options.map((answer) => ticketButton(answer, subject, base_url, ticket)));
+  } else return [];
+  if (actions?.shows === "part" && base_url !== null) {
     made.push({ action: "view", label: "Open", url: pageOf("question", subject, base_url) });
   }
   return bytesOf(made) <= BUTTONS_BYTES ? made : [];
+}
+
+/** Answers at Relay's own address. */
+const ticketButton = (
+  answer: string,
+  subject: string,
+  base_url: string,
+  ticket: string,
+): HttpAction => ({
+  action: "http",
+  label: answer,
+  url: `${base_url}/v1/questions/${subject}/answer`,
+  method: "POST",
+  headers: { Authorization: `Bearer ${ticket}`, "Content-Type": "application/json" },
+  body: JSON.stringify({ answer }),
+  clear: true,
+});
+
+/**
+ * Each publishes its code to the topic that Relay reads. Never with a token: one in a button would open all that its
+ * user may read and write on the server.
+ */
+function replyButtons(
+  answers: readonly string[],
+  { server, replies }: NtfyAddress,
+  codes: Destination["codes"],
+): HttpAction[] {
+  if (replies === undefined) return [];
+  return answers.flatMap((label): HttpAction[] => {
+    const message = codes?.get(label);
+    if (message === undefined) return [];
+    return [
+      {
+        ...{ action: "http", label, url: `${server}/`, method: "POST" },
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ topic: replies, message }),
+        clear: true,
+      },
+    ];
+  });
 }
 
 /**

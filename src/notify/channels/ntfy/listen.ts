@@ -1,0 +1,139 @@
+/** Reads replies from ntfy servers: one subscription for up to 50 topics of a server and token (§19.8.4). */
+
+import { REPLY_LIMITS } from "../../../notification-limits.ts";
+import { OutboundError } from "../../../outbound/guard.ts";
+import {
+  keyOfListener,
+  type Listen,
+  type ListenEnd,
+  type ListenedChannel,
+  type Listening,
+} from "../../listen.ts";
+import { retryAfter } from "../../requests.ts";
+import { headersOf } from "./client.ts";
+import { parse } from "./payload.ts";
+
+/** `idle`: ntfy sends a line every 45 s. */
+const BOUNDS = {
+  line: REPLY_LIMITS.line_bytes,
+  burst: REPLY_LIMITS.burst_bytes,
+  per_second: REPLY_LIMITS.bytes_per_second,
+  idle: 180,
+} as const;
+/** Seconds by which a subscription goes back, since topics do not share an order. */
+const OVERLAP = 60;
+/** Seconds after the start of a subscription in which older replies arrive. */
+const REPLAY = 5;
+/** Ids of messages that are remembered, to handle each once. */
+const REMEMBERED = 1_000;
+
+/** Back-off after a fault, a refusal and a flood, in seconds. */
+const FAULT = { least: 1, most: 300 };
+const REFUSAL = { least: 60, most: 3_600 };
+
+export const listen: Listen = {
+  most: REPLY_LIMITS.topics,
+  keyOf(address) {
+    const { server, token, replies } = parse(address);
+    return replies === undefined ? null : keyOfListener("ntfy", server, token);
+  },
+  open,
+};
+
+/** What ntfy says in a line: https://docs.ntfy.sh/subscribe/api/#json-message-format */
+interface Line {
+  readonly id?: unknown;
+  readonly time?: unknown;
+  readonly event?: unknown;
+  readonly topic?: unknown;
+  readonly message?: unknown;
+}
+
+async function open(listening: Listening): Promise<ListenEnd> {
+  const { clock, outbound, signal, from } = listening;
+  const channels = [...listening.channels()];
+  const [first] = channels;
+  if (!first) return { reason: "ok", ...FAULT, shows: false };
+  const { server, token } = parse(first.address);
+  const by_topic = new Map(channels.map((one) => [parse(one.address).replies ?? "", one]));
+  const since = from === null ? "all" : Math.max(0, Math.floor(from) - OVERLAP);
+  const url = `${server}/${[...by_topic.keys()].join(",")}/json?since=${since}`;
+  try {
+    const { status, headers, lines } = await outbound.lines({
+      ...{ url, signal, bounds: BOUNDS },
+      owner: first.account_id,
+      headers: headersOf({ token }),
+    });
+    if (status !== 200) {
+      return refusalOf(status, retryAfter(headers["retry-after"], clock.now()), channels.length);
+    }
+    await read(lines, by_topic, listening);
+    return { reason: "ok", ...FAULT, shows: false };
+  } catch (error) {
+    const reason = error instanceof OutboundError ? error.fault : "failed";
+    const is_final = reason === "invalid_url" || reason === "forbidden_address";
+    // Somebody floods one of the topics: the others get on without it.
+    const splits = reason === "answer_too_large" && channels.length > 1;
+    const waits = is_final || (reason === "answer_too_large" && !splits);
+    return { reason, ...(waits ? REFUSAL : FAULT), shows: is_final, splits };
+  }
+}
+
+function refusalOf(status: number, retry_after: number | null, topics: number): ListenEnd {
+  const reason = `status_${status}`;
+  if (status === 429) {
+    const least = Math.min(Math.max(retry_after ?? 0, REFUSAL.least), REFUSAL.most);
+    return { reason, least, most: REFUSAL.most, shows: false };
+  }
+  if (status < 400 || status >= 500) return { reason, ...FAULT, shows: false };
+  // 401 refuses the token, and so every topic; anything else may be about one of them.
+  const splits = status !== 401 && topics > 1;
+  return { reason, ...(splits ? FAULT : REFUSAL), shows: !splits, splits };
+}
+
+/** Hands over the replies in `lines`, each once. */
+async function read(
+  lines: AsyncIterable<string>,
+  by_topic: ReadonlyMap<string, ListenedChannel>,
+  { clock, took, works }: Listening,
+): Promise<void> {
+  const began = clock.elapsed();
+  const seen = new Set<string>();
+  for await (const text of lines) {
+    const line = lineOf(text);
+    if (!line) continue;
+    works();
+    // Older replies follow the first line, whose time is now, in an order that depends on the server.
+    const replayed = clock.elapsed() - began >= REPLAY;
+    const position = replayed ? timeOf(line) : null;
+    const channel = by_topic.get(String(line.topic));
+    const { id, message } = line;
+    if (
+      line.event !== "message" ||
+      !channel ||
+      typeof message !== "string" ||
+      seen.has(String(id))
+    ) {
+      await took(null, position);
+      continue;
+    }
+    seen.add(String(id));
+    if (seen.size > REMEMBERED) seen.delete(seen.values().next().value!);
+    const { channel_id } = channel;
+    await took({ kind: "code", channel_id, code: message.trim() }, position);
+  }
+}
+
+function lineOf(text: string): Line | null {
+  try {
+    const line: unknown = JSON.parse(text);
+    return typeof line === "object" && line !== null ? (line as Line) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The server's time in the line, in epoch seconds; null if it is none. */
+function timeOf({ time }: Line): number | null {
+  return typeof time === "number" && Number.isSafeInteger(time) && time > 0 ? time : null;
+}

@@ -1,0 +1,52 @@
+/**
+ * Codes: what a button says to Relay by way of a service that others read and write (§19.8.3). A code is for one
+ * subject, one choice and one channel, and only Relay can make it.
+ */
+
+import { timingSafeEqual } from "node:crypto";
+import type { Signer } from "../signer.ts";
+
+/** The choice of a code. Numbers below {@link CHOICES.test} are the option of a question, by its place from 0. */
+export const CHOICES = {
+  /** The test of the channel was seen. Its subject is the channel itself. */
+  test: 254,
+} as const;
+
+export interface CodeSubject {
+  /** Id of the question, or of the channel for its test. */
+  readonly subject: string;
+  readonly channel_id: string;
+  /** 0 to 255; see {@link CHOICES}. */
+  readonly choice: number;
+}
+
+const PURPOSE = "code";
+/** Bytes of an id, and of the mark. */
+const PART = 16;
+/** 16 bytes of the subject, one of the choice, and 16 of the mark. */
+const CODE = /^[\w-]{44}$/;
+/** Prefixes by whether the code is for a test. */
+const ID = /^(?:qst|chn)_([0-9a-f]{32})$/;
+
+/** The code. Every process makes the same one. 44 characters of base64url. */
+export function codeOf(signer: Signer, { subject, channel_id, choice }: CodeSubject): string {
+  const head = Buffer.concat([bytesOf(subject), Buffer.from([choice])]);
+  const mark = Buffer.from(
+    signer.sign(PURPOSE, `${head.toString("hex")}.${channel_id}`),
+    "base64url",
+  );
+  return Buffer.concat([head, mark.subarray(0, PART)]).toString("base64url");
+}
+
+/** The subject of a code that came by this channel; null if it was not made for it. */
+export function readCode(signer: Signer, code: string, channel_id: string): CodeSubject | null {
+  if (!CODE.test(code)) return null;
+  const bytes = Buffer.from(code, "base64url");
+  const choice = bytes[PART]!;
+  const prefix = choice === CHOICES.test ? "chn" : "qst";
+  const said = { subject: `${prefix}_${bytes.toString("hex", 0, PART)}`, channel_id, choice };
+  // The whole text, so that no other spelling of the same bytes passes.
+  return timingSafeEqual(Buffer.from(codeOf(signer, said)), Buffer.from(code)) ? said : null;
+}
+
+const bytesOf = (id: string): Buffer => Buffer.from(ID.exec(id)?.[1] ?? "", "hex");

@@ -1,0 +1,133 @@
+/**
+ * The part of the port of a channel that takes answers: over connections that Relay opens itself (§19.8). listener.ts
+ * opens them, each in one process of all, and knows no channel by name.
+ */
+
+import type { Clock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import { digest } from "../ids.ts";
+import type { Outbound } from "../outbound/guard.ts";
+
+/** How a channel listens. */
+export interface Listen {
+  /**
+   * Names the connection that serves an address: channels whose addresses have the same key share one. A digest
+   * ({@link keyOfListener}), since it is stored and shown to operators. Null if the address takes no answers. Pure.
+   */
+  keyOf(address: string): string | null;
+  /**
+   * Most channels of one connection. Those of a key that has more are spread over several, and one is opened again
+   * when a channel is added to it. Null: one connection serves any number, and {@link Listening.channels} grows while
+   * it is open.
+   */
+  readonly most: number | null;
+  /** Opens one connection, and listens until `signal` aborts or a fault ends it. Never throws. */
+  open(listening: Listening): Promise<ListenEnd>;
+}
+
+/** What `open` works with. One process at a time listens for a key. */
+export interface Listening {
+  readonly key: string;
+  /** The channels of the connection as they are now. */
+  channels(): readonly ListenedChannel[];
+  /** Channels that the account has yet to confirm. The connection is open while there are any, too. */
+  links(): readonly PendingLink[];
+  /** The position that was last given to `took` by this connection, or by an earlier one of the key; null for none. */
+  readonly from: number | null;
+  /**
+   * Handles one event, and returns its outcome once that is stored; null for none. `position` (null: as before) is
+   * stored after that: the next `open` gets it as `from`. Waits while the store is away. Rejects once `signal` has
+   * aborted: what became of the event is then not known, and nothing is to be said to the person.
+   */
+  took(event: ListenEvent | null, position: number | null): Promise<ListenOutcome>;
+  /** Call it whenever the service has answered well: listening works for these channels, by default for all. */
+  works(channels?: readonly ListenedChannel[]): void;
+  /** Listening does not work for these channels; the connection goes on for others. Shows as `last_error.code`. */
+  fails(channels: readonly ListenedChannel[], reason: string): void;
+  /** Ends these channels: the service wants no more messages for them (`gone`). */
+  forget(channels: readonly ListenedChannel[], reason: string): void;
+  readonly signal: AbortSignal;
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly outbound: Outbound;
+}
+
+export interface ListenedChannel {
+  readonly channel_id: string;
+  readonly account_id: string;
+  /** As in `Destination.address`. A secret. */
+  readonly address: string;
+}
+
+export interface PendingLink {
+  readonly link_id: string;
+  readonly account_id: string;
+  /** What is known of the address before the person came, in a form that the channel defines. A secret. */
+  readonly address: string;
+}
+
+/** What a service handed over. */
+export type ListenEvent =
+  /**
+   * A button with a code of `Destination.codes` was pressed by somebody who may answer for the channel. The code tells
+   * whether it answers, puts off, or proves a test.
+   */
+  | { readonly kind: "code"; readonly channel_id: string; readonly code: string }
+  /** A text in reply to the message that the service calls `handle`: the answer in the person's own words. */
+  | {
+      readonly kind: "reply";
+      readonly channel_id: string;
+      readonly handle: string;
+      readonly text: string;
+    }
+  /** Somebody opened the link with this code. `address`: the whole address of the channel, if the account confirms. */
+  | {
+      readonly kind: "link";
+      readonly code: string;
+      readonly from: LinkVisitor;
+      readonly address: string;
+    };
+
+/** Who opened a link, as the service says. Shown to the account, which decides. */
+interface LinkVisitor {
+  readonly name: string;
+  readonly username: string | null;
+}
+
+/**
+ * What became of an event. `text`: a sentence for the person, such as "The question has expired." `same`: it had been
+ * answered so before. `unknown`: forged, foreign, too late or too much; nothing is to be said at all.
+ */
+export type ListenOutcome =
+  | {
+      readonly is: "answered" | "same" | "ended" | "refused" | "snoozed";
+      readonly text: string;
+      readonly question_id: string;
+    }
+  | { readonly is: "reached" | "linked"; readonly text: string }
+  | { readonly is: "unknown" };
+
+/**
+ * Why a connection ended. It is opened again after `least` seconds and a random time of up to as much, both doubling
+ * with each end in a row, up to `most`. A connection that worked for a minute begins a new row.
+ */
+export interface ListenEnd {
+  /** As in `Verdict`: `ok` for an end that is no fault. */
+  readonly reason: string;
+  readonly least: number;
+  readonly most: number;
+  /** True: the fault shows on the channels at once; otherwise after {@link FAULTS_SHOWN} in a row. */
+  readonly shows: boolean;
+  /** True: one of the channels may be refused. The connection is opened as two, each with half of them. */
+  readonly splits?: boolean;
+}
+
+/** Ends in a row after which a fault shows on the channels. */
+export const FAULTS_SHOWN = 3;
+
+/** What the button of a channel's test says; its code proves that answers arrive. */
+export const TEST_ANSWER = "It works";
+
+/** The key of a connection, from the channel's name and what tells its connections apart, secrets included. */
+export const keyOfListener = (channel: string, ...parts: readonly (string | null)[]): string =>
+  digest(JSON.stringify([channel, ...parts]));

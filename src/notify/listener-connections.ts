@@ -1,0 +1,338 @@
+/** The connections of one key of a channel that listens: which channels each serves, back-off, faults and position. */
+
+import { channelGone } from "../../db/channels.ts";
+import { forgetTarget } from "../../db/notify/targets.ts";
+import { IN_BACKGROUND, type Store } from "../../db/store/store.ts";
+import type { Clock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import { ServiceError } from "../errors.ts";
+import type { Ids } from "../ids.ts";
+import { describeError, type Log } from "../log.ts";
+import type { Outbound } from "../outbound/guard.ts";
+import type { Channel } from "./channel.ts";
+import {
+  FAULTS_SHOWN,
+  type Listen,
+  type ListenEnd,
+  type ListenEvent,
+  type ListenedChannel,
+  type Listening,
+  type ListenOutcome,
+  type PendingLink,
+} from "./listen.ts";
+
+/** Seconds after which a connection that worked begins a new row of ends. */
+const LASTED = 60;
+/** Seconds between two tries to handle an event, and tries until one that is at fault itself is given up. */
+const TRY_EVERY = 1;
+const TRIES = 30;
+/** Connections of one key; further channels are `too_many_channels`. */
+const CONNECTIONS = 25;
+
+/** Handles an event of a channel of `account_id`; null for a link. Throws if the store is away. */
+type HandleEvent = (event: ListenEvent, account_id: string | null) => Promise<ListenOutcome>;
+
+export interface ConnectionDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly config: Config;
+  readonly outbound: Outbound;
+  readonly handle: HandleEvent;
+  /** Resolves when the next connection may be opened. */
+  readonly turn: () => Promise<void> | undefined;
+  /** Called when something is to be stored soon. */
+  readonly changed: () => void;
+}
+
+/** The channels and links of a key. `error`: what the store says of how the channel listens. */
+export interface Members {
+  readonly channels: readonly (ListenedChannel & { readonly error: string | null })[];
+  readonly links: readonly PendingLink[];
+}
+
+interface Connection {
+  members: ListenedChannel[];
+  /** The end of what is open now. */
+  opened: AbortController | null;
+  closed: boolean;
+  /** True: it was opened as one of two. It takes no more channels. */
+  split: boolean;
+  /** Ends in a row. */
+  ends: number;
+  works: boolean;
+  /** Where it goes on: what it reached, or at first what was stored. */
+  position: number | null;
+  wake: (() => void) | null;
+  over: Promise<void>;
+}
+
+export type KeyConnections = ReturnType<typeof createKeyConnections>;
+
+const isUnavailable = (error: unknown): boolean =>
+  error instanceof ServiceError && error.code === "store_unavailable";
+
+/** Opens and keeps the connections of `key`. `stored`: the position that an earlier process reached. */
+export function createKeyConnections(
+  { key, channel, stored }: { key: string; channel: Channel; stored: number | null },
+  deps: ConnectionDeps,
+) {
+  const { store, clock, ids, log, config, outbound, handle, turn, changed } = deps;
+  const listen: Listen = channel.listen!;
+  const most = listen.most ?? Number.POSITIVE_INFINITY;
+  const named = { channel: channel.name, listener: key };
+  const connections = new Set<Connection>();
+  /** Connections that still run. */
+  const running = new Set<Promise<void>>();
+  let links: readonly PendingLink[] = [];
+  /** What the store says of how each channel listens, and what it is to say. */
+  const errors = new Map<string, string | null>();
+  const reports = new Map<string, string | null>();
+  let saved = stored;
+
+  const note = (channels: readonly ListenedChannel[], reason: string | null) => {
+    for (const { channel_id } of channels) {
+      if (errors.get(channel_id) === reason || !errors.has(channel_id)) continue;
+      errors.set(channel_id, reason);
+      reports.set(channel_id, reason);
+      changed();
+    }
+  };
+
+  const forget = (channels: readonly ListenedChannel[], code: string) => {
+    const now = clock.now();
+    const statements = channels.flatMap(({ channel_id: id, account_id, address }) => [
+      channelGone({ id, now, code }),
+      ...channel.lanes.map((lane) =>
+        forgetTarget({
+          ...{ account_id, purpose: "alert", recipient_id: id, subject: "", lane, address },
+          since: now,
+        }),
+      ),
+    ]);
+    // If it is not written, the service says it again.
+    store
+      .write(statements, IN_BACKGROUND)
+      .catch((error: unknown) => log.warn("channel not ended", describeError(error)));
+  };
+
+  const sleep = (connection: Connection, seconds: number) =>
+    new Promise<void>((resolve) => {
+      const cancel = clock.after(seconds, resolve);
+      connection.wake = () => {
+        cancel();
+        resolve();
+      };
+    }).finally(() => {
+      connection.wake = null;
+    });
+
+  /** Handles an event, again while the store is away. Throws once `signal` aborts. */
+  const handleEvent = async (event: ListenEvent, connection: Connection, signal: AbortSignal) => {
+    const found =
+      event.kind === "link"
+        ? null
+        : connection.members.find(({ channel_id }) => channel_id === event.channel_id);
+    if (found === undefined) return { is: "unknown" } as const;
+    for (let tries = 1; ; tries++) {
+      signal.throwIfAborted();
+      try {
+        return await handle(event, found?.account_id ?? null);
+      } catch (error) {
+        if (!isUnavailable(error) && tries >= TRIES) {
+          log.error("answer not handled", { ...named, ...describeError(error) });
+          return { is: "unknown" } as const;
+        }
+        log.warn("answer waits", { ...named, ...describeError(error) });
+        await sleep(connection, TRY_EVERY);
+      }
+    }
+  };
+
+  const listeningOf = (connection: Connection, signal: AbortSignal): Listening => ({
+    key,
+    channels: () => connection.members,
+    links: () => links,
+    from: connection.position,
+    async took(event, position) {
+      const outcome = event ? await handleEvent(event, connection, signal) : null;
+      signal.throwIfAborted();
+      if (position !== null && position !== connection.position) {
+        connection.position = position;
+        changed();
+      }
+      return outcome ?? { is: "unknown" };
+    },
+    works(channels = connection.members) {
+      connection.works = true;
+      note(channels, null);
+    },
+    fails: note,
+    forget,
+    signal,
+    config,
+    clock,
+    outbound,
+  });
+
+  /** Half of the channels go to another connection. */
+  const splitOff = (connection: Connection) => {
+    const half = connection.members.splice(Math.ceil(connection.members.length / 2));
+    connection.split = true;
+    open(half, { split: true, position: connection.position });
+  };
+
+  const delayOf = ({ least, most }: ListenEnd, ends: number): number => {
+    const base = Math.min(most, least * 2 ** Math.min(ends - 1, 20));
+    return base * (1 + ids.jitter());
+  };
+
+  const openOnce = async (connection: Connection): Promise<ListenEnd> => {
+    const opened = new AbortController();
+    connection.opened = opened;
+    connection.works = false;
+    try {
+      await turn();
+      return await listen.open(listeningOf(connection, opened.signal));
+    } catch (error) {
+      if (!opened.signal.aborted)
+        log.error("listener failed", { ...named, ...describeError(error) });
+      return { reason: "failed", least: 1, most: 300, shows: false };
+    } finally {
+      connection.opened = null;
+      opened.abort();
+    }
+  };
+
+  const run = async (connection: Connection): Promise<void> => {
+    while (!connection.closed) {
+      const from = clock.elapsed();
+      const members = connection.members;
+      const end = await openOnce(connection);
+      // Opened again for other members.
+      if (connection.closed || connection.members !== members) continue;
+      if (connection.works && clock.elapsed() - from >= LASTED) connection.ends = 0;
+      connection.ends++;
+      if (end.splits && members.length > 1 && connections.size < 2 * CONNECTIONS) {
+        splitOff(connection);
+        connection.ends = 0;
+      } else if (end.reason !== "ok" && (end.shows || connection.ends >= FAULTS_SHOWN)) {
+        note(members, end.reason);
+      }
+      const wait = delayOf(end, Math.max(1, connection.ends));
+      log.debug?.("listener ended", { ...named, reason: end.reason, wait });
+      await sleep(connection, wait);
+    }
+  };
+
+  const open = (
+    members: ListenedChannel[],
+    { split = false, position = saved }: { split?: boolean; position?: number | null } = {},
+  ) => {
+    const connection: Connection = {
+      members,
+      opened: null,
+      closed: false,
+      split,
+      ends: 0,
+      works: false,
+      position,
+      wake: null,
+      over: Promise.resolve(),
+    };
+    connections.add(connection);
+    const over = run(connection).finally(() => {
+      running.delete(over);
+      connections.delete(connection);
+    });
+    running.add(over);
+  };
+
+  const close = (connection: Connection) => {
+    connection.closed = true;
+    connections.delete(connection);
+    connection.opened?.abort();
+    connection.wake?.();
+  };
+
+  /** Puts new channels into connections that have room, and opens those again that cannot grow while open. */
+  const add = (added: readonly ListenedChannel[]) => {
+    const rest = [...added];
+    for (const connection of connections) {
+      const room = most - connection.members.length;
+      if (connection.split || room <= 0 || rest.length === 0) continue;
+      connection.members = [...connection.members, ...rest.splice(0, room)];
+      if (listen.most !== null) connection.opened?.abort();
+    }
+    while (rest.length > 0 && connections.size < CONNECTIONS) open(rest.splice(0, most));
+    note(rest, "too_many_channels");
+  };
+
+  return {
+    channel,
+
+    /** Takes over the channels and links as they are now. */
+    update(now: Members): void {
+      links = now.links;
+      const known = new Map(now.channels.map((one) => [one.channel_id, one]));
+      for (const id of errors.keys()) if (!known.has(id)) errors.delete(id);
+      const served = new Set<string>();
+      for (const connection of connections) {
+        // In place: an open connection goes on with those that are left.
+        const left = connection.members.filter(({ channel_id }) => known.has(channel_id));
+        if (left.length < connection.members.length) {
+          connection.members.splice(0, connection.members.length, ...left);
+        }
+        for (const { channel_id } of left) served.add(channel_id);
+      }
+      const added = now.channels.filter(({ channel_id }) => !served.has(channel_id));
+      for (const { channel_id, error } of now.channels) {
+        if (!errors.has(channel_id)) errors.set(channel_id, error);
+      }
+      add(added);
+      if (links.length > 0 && connections.size === 0) open([]);
+      for (const connection of connections) {
+        const first = connection === connections.values().next().value;
+        if (connection.members.length === 0 && !(first && links.length > 0)) close(connection);
+      }
+    },
+
+    /** What the store is to say of channels, by their id; empties it. */
+    takeReports(): [channel_id: string, reason: string | null][] {
+      const taken = [...reports];
+      reports.clear();
+      return taken;
+    },
+    /** Reports again what could not be stored. */
+    returnReports(taken: readonly (readonly [string, string | null])[]): void {
+      for (const [id, reason] of taken) if (!reports.has(id)) reports.set(id, reason);
+    },
+
+    /** The position to store, which every connection has reached; null if the stored one is still right. */
+    newPosition(): number | null {
+      const reached = [...connections].map(({ position }) => position);
+      if (reached.length === 0 || reached.includes(null)) return null;
+      const least = Math.min(...(reached as number[]));
+      return least === saved ? null : least;
+    },
+    saved(position: number): void {
+      saved = position;
+    },
+
+    /** Ends every connection, and resolves when none runs any more. */
+    async close(): Promise<void> {
+      for (const connection of connections) close(connection);
+      await Promise.all(running);
+    },
+
+    figures() {
+      const all = [...connections];
+      return {
+        connections: all.length,
+        working: all.filter(({ works, opened }) => works && opened).length,
+        served: all.reduce((sum, { members }) => sum + members.length, 0),
+      };
+    },
+  };
+}

@@ -1,0 +1,160 @@
+/** Answers that come by way of a channel that listens (§19.8): who may give them, and what becomes of them. */
+
+import { channelReached, subjectOfMessage } from "../../db/notify/listeners.ts";
+import type { Tickets } from "../auth/tickets.ts";
+import { ServiceError } from "../errors.ts";
+import type { AccountCaller } from "../model/caller.ts";
+import type { Question } from "../model/question.ts";
+import { REPLY_LIMITS } from "../notification-limits.ts";
+import { CHOICES, readCode } from "../notify/codes.ts";
+import type { ListenEvent, ListenOutcome } from "../notify/listen.ts";
+import type { Questions } from "./questions.ts";
+import type { ServiceDeps } from "./shared/deps.ts";
+
+interface RepliesDeps extends Pick<ServiceDeps, "store" | "clock" | "signer" | "settings"> {
+  readonly questions: Pick<Questions, "read" | "answer">;
+  readonly tickets: Pick<Tickets, "callerOf">;
+}
+
+/** What an account may still send at once. */
+interface Allowance {
+  left: number;
+  counted_at: number;
+}
+
+/** Accounts whose allowance is remembered, and codes. A forgotten allowance is full. */
+const REMEMBERED = 10_000;
+const UNKNOWN: ListenOutcome = { is: "unknown" };
+/** For reads that end at once. */
+const { signal: NEVER } = new AbortController();
+
+export function createReplies(deps: RepliesDeps) {
+  const { store, clock, signer, settings, questions, tickets } = deps;
+  const allowances = new Map<string, Allowance>();
+  /**
+   * What became of codes. A service repeats them after each break, and anybody may repeat them without end; there are
+   * no more of them than options that Relay offered.
+   */
+  const handled = new Map<string, ListenOutcome>();
+  const { replies_at_once, replies_per_second } = REPLY_LIMITS;
+
+  const remember = <T>(map: Map<string, T>, key: string, value: T): void => {
+    map.delete(key);
+    map.set(key, value);
+    if (map.size > REMEMBERED) map.delete(map.keys().next().value!);
+  };
+
+  /** Counts what costs a look at the store each time: false if the account has sent too much. */
+  const admit = (account_id: string): boolean => {
+    const now = clock.elapsed();
+    const { left, counted_at } = allowances.get(account_id) ?? {
+      left: replies_at_once,
+      counted_at: now,
+    };
+    const grown = Math.min(replies_at_once, left + (now - counted_at) * replies_per_second);
+    remember(allowances, account_id, { left: Math.max(0, grown - 1), counted_at: now });
+    return grown >= 1;
+  };
+
+  /** Answers as the account, which the channel stands for on this question. `choose` picks the answer. */
+  const answer = async (
+    of: { readonly question_id: string; readonly channel_id: string; readonly account_id: string },
+    choose: (question: Question) => string | undefined,
+  ): Promise<ListenOutcome> => {
+    const { question_id, account_id } = of;
+    const ticket = await tickets.callerOf(of);
+    if (ticket?.account_id !== account_id) return UNKNOWN;
+    const { credential } = ticket;
+    const caller: AccountCaller = {
+      ...{ kind: "account", account_id, credential, session_id: "" },
+      ticket,
+    };
+    const now = { wait: 0, signal: NEVER, effects: true, asking: false };
+    const before = await questions.read(caller, question_id, now);
+    const chosen = choose(before);
+    if (chosen === undefined) return UNKNOWN;
+    const is_new = before.status === "pending";
+    const answered = await questions.answer(caller, question_id, chosen, {
+      idempotent_request: null,
+    });
+    const full = settings.push_content === "full";
+    const text = full ? `Answered: ${answered.answer}` : "Answered.";
+    return { is: is_new ? "answered" : "same", text, question_id };
+  };
+
+  const explain = (error: unknown, question_id: string): ListenOutcome => {
+    if (!(error instanceof ServiceError)) throw error;
+    const { code, message, fields } = error;
+    switch (code) {
+      case "question_not_pending":
+        return { is: "ended", text: message, question_id };
+      case "forbidden":
+        return { is: "refused", text: message, question_id };
+      case "invalid_fields":
+        return {
+          is: "refused",
+          text: `The answer ${fields?.answer ?? "is not valid"}.`,
+          question_id,
+        };
+      case "not_found":
+      case "unauthorized":
+        return UNKNOWN;
+      default:
+        throw error;
+    }
+  };
+
+  const onQuestion = (
+    of: { readonly question_id: string; readonly channel_id: string; readonly account_id: string },
+    choose: (question: Question) => string | undefined,
+  ): Promise<ListenOutcome> =>
+    answer(of, choose).catch((error: unknown) => explain(error, of.question_id));
+
+  const handleCode = async (channel_id: string, account_id: string, code: string) => {
+    const said = readCode(signer, code, channel_id);
+    if (!said) return UNKNOWN;
+    const { subject, choice } = said;
+    if (choice === CHOICES.test) {
+      if (subject !== channel_id || !admit(account_id)) return UNKNOWN;
+      const now = clock.now();
+      const [reached] = await store.write([channelReached({ channel_id, account_id, now })]);
+      return reached!.changes > 0 ? ({ is: "reached", text: "It works." } as const) : UNKNOWN;
+    }
+    const before = handled.get(code);
+    if (before) return before;
+    const of = { question_id: subject, channel_id, account_id };
+    const outcome = await onQuestion(of, ({ options }) => options[choice]);
+    remember(handled, code, outcome.is === "answered" ? { ...outcome, is: "same" } : outcome);
+    return outcome;
+  };
+
+  const handleReply = async (
+    { channel_id, handle, text }: Extract<ListenEvent, { kind: "reply" }>,
+    account_id: string,
+  ) => {
+    if (!admit(account_id)) return UNKNOWN;
+    const [found] = await store.read(subjectOfMessage({ channel_id, handle }));
+    if (!found?.[0].startsWith("qst_")) return UNKNOWN;
+    const of = { question_id: found[0], channel_id, account_id };
+    return onQuestion(of, (question) => optionFor(question, text));
+  };
+
+  return {
+    /**
+     * Handles what came by a channel of `account_id` (null for a link). The caller has checked that the sender may
+     * answer for the channel. Throws `store_unavailable`; nothing was then done, or it will do nothing a second time.
+     */
+    async handle(event: ListenEvent, account_id: string | null): Promise<ListenOutcome> {
+      if (event.kind === "link" || account_id === null) return UNKNOWN;
+      if (event.kind === "code") return handleCode(event.channel_id, account_id, event.code);
+      return handleReply(event, account_id);
+    },
+  };
+}
+
+/** The option that a person means who writes it, whatever its case; otherwise their own words. */
+function optionFor({ options }: Question, text: string): string {
+  const said = text.trim();
+  const same = (option: string) => option.trim().toLowerCase() === said.toLowerCase();
+  return options.find(same) ?? said;
+}
