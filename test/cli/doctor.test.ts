@@ -5,6 +5,7 @@ import { startTestApp } from "../support/app.ts";
 import { createUser } from "../support/cli.ts";
 import { createPair, createPerson, WEBHOOK } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
+import { startNtfy } from "../support/ntfy.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { createAuthority } from "../support/tls.ts";
 import { until } from "../support/until.ts";
@@ -86,6 +87,30 @@ test("every hop of a healthy agent passes, with the longest possible wait", asyn
     { hop: "long wait", status: "ok", ms: 50_000, text: "held for 50 s" },
     { hop: "channels", status: "ok", text: expect.stringContaining("an agent may not") },
   ]);
+});
+
+test("doctor says how to let answers come back, and that they can", async () => {
+  const ntfy = await startNtfy();
+  const person = await createPerson(app.local_url);
+  const given = { type: "ntfy", label: "Phone", url: ntfy.url, replies: true };
+  expect((await person.send("POST /v1/channels", given)).status).toBe(201);
+  const line = async () => {
+    const { out } = await createDoctor(app.local_url, person.token).run([
+      ...["doctor", "--json", "--quick"],
+    ]);
+    return lineOf(out, "channel");
+  };
+  ntfy.permit((topic) => ({ read: true, write: !topic.startsWith("relay-reply-") }));
+  expect(await line()).toMatchObject({
+    status: "fail",
+    text: "ntfy Phone: failed, replies_not_writable",
+    advice: expect.stringContaining("Let everyone write to relay-reply-*"),
+  });
+  ntfy.permit(() => ({ read: true, write: true }));
+  expect(await line()).toMatchObject({
+    status: "ok",
+    text: "ntfy Phone: sent; answers can come back by it",
+  });
 });
 
 test("with an account token, doctor tests the event stream, even in pieces, and every channel", async () => {

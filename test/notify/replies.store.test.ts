@@ -1,16 +1,18 @@
 /** Answers by replies of ntfy: from the button to the agent, and everything that is no answer (§19.8). */
 
 import { expect, test } from "bun:test";
+import { ADMIN, adminClient, metricsOf } from "../support/admin.ts";
 import { startTestApp } from "../support/app.ts";
 import { callHook, commandOf } from "../support/approve.ts";
 import { client } from "../support/client.ts";
+import { sampleOf } from "../support/exposition.ts";
 import { startNtfy, tap } from "../support/ntfy.ts";
 import { addReplies, buttonOf, createRepliesPerson, labelsOf } from "../support/replies.ts";
 import { createTestStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 const { url: database_url } = await createTestStore();
-const app = await startTestApp({ database_url });
+const app = await startTestApp({ database_url, env: ADMIN });
 /** Another process on the same store. */
 const other = await startTestApp({ database_url });
 const ntfy = await startNtfy();
@@ -217,4 +219,25 @@ test("replies are for a topic that Relay makes, on the server that the client na
   expect((await person.send("POST /v1/channels", webhook)).body.fields).toEqual({
     replies: "is for ntfy only",
   });
+});
+
+test("the metrics and the admin page show what listens, and what became of answers", async () => {
+  const one = await startTestApp({ env: ADMIN });
+  const { ask, ended } = await createRepliesPerson(one.local_url, ntfy);
+  const { id, sent } = await ask();
+  await tap(sent, "Yes");
+  await ended(id);
+  ntfy.write(buttonOf(sent, "Yes").topic, "junk");
+  await until(() => one.listener.answers().unknown === 1);
+  const { all, text } = await metricsOf(one.url);
+  const of = (name: string) => sampleOf(all, `relay_listener_${name}`, { channel: "ntfy" });
+  expect([of("connections"), of("working"), of("channels")]).toEqual([1, 1, 1]);
+  expect(sampleOf(all, "relay_replies_total", { outcome: "answered" })).toBe(1);
+  expect(text).not.toContain("relay-reply-");
+  const figures = await adminClient(one.url).pushes.query();
+  expect(figures.listening).toEqual([{ channel: "ntfy", connections: 1, working: 1, served: 1 }]);
+  expect(figures.answers).toEqual({ answered: 1, unknown: 1 });
+  const told = one.lines.join("\n");
+  expect(told).not.toContain("relay-reply-");
+  expect(told).not.toContain(buttonOf(sent, "Yes").message);
 });
