@@ -23,6 +23,8 @@ import {
 
 /** Seconds after which a connection that worked begins a new row of ends. */
 const LASTED = 60;
+/** Seconds after which connections that were divided, and have worked since, become one again. */
+const JOINED_AFTER = 600;
 /** Seconds between two tries to handle an event, and tries until one that is at fault itself is given up. */
 const TRY_EVERY = 1;
 const TRIES = 30;
@@ -62,6 +64,8 @@ interface Connection {
   /** Ends in a row. */
   ends: number;
   works: boolean;
+  /** When it was opened last, by `Clock.elapsed`. */
+  since: number;
   /** Where it goes on: what it reached, or at first what was stored. */
   position: number | null;
   wake: (() => void) | null;
@@ -192,6 +196,7 @@ export function createKeyConnections(
     const opened = new AbortController();
     connection.opened = opened;
     connection.works = false;
+    connection.since = clock.elapsed();
     try {
       await turn();
       return await listen.open(listeningOf(connection, opened.signal));
@@ -207,12 +212,11 @@ export function createKeyConnections(
 
   const run = async (connection: Connection): Promise<void> => {
     while (!connection.closed) {
-      const from = clock.elapsed();
       const members = connection.members;
       const end = await openOnce(connection);
       // Opened again for other members.
       if (connection.closed || connection.members !== members) continue;
-      if (connection.works && clock.elapsed() - from >= LASTED) connection.ends = 0;
+      if (connection.works && clock.elapsed() - connection.since >= LASTED) connection.ends = 0;
       connection.ends++;
       if (end.splits && members.length > 1 && connections.size < 2 * CONNECTIONS) {
         splitOff(connection);
@@ -237,6 +241,7 @@ export function createKeyConnections(
       split,
       ends: 0,
       works: false,
+      since: clock.elapsed(),
       position,
       wake: null,
       over: Promise.resolve(),
@@ -269,8 +274,26 @@ export function createKeyConnections(
     note(rest, "too_many_channels");
   };
 
+  /** Makes one of two connections that were divided, since a service limits how many it serves. */
+  const join = (): void => {
+    const settled = [...connections].filter(
+      ({ split, works, opened, since }) =>
+        split && works && opened && clock.elapsed() - since >= JOINED_AFTER,
+    );
+    const [first, second] = settled.sort((a, b) => a.members.length - b.members.length);
+    if (!first || !second || first.members.length + second.members.length > most) return;
+    const positions = [first.position, second.position];
+    first.position = positions.includes(null) ? null : Math.min(...(positions as number[]));
+    first.members = [...first.members, ...second.members];
+    first.opened?.abort();
+    close(second);
+  };
+
   return {
     channel,
+
+    /** Call it from time to time. */
+    join,
 
     /** Takes over the channels and links as they are now. */
     update(now: Members): void {

@@ -180,6 +180,7 @@ export function createListener(options: ListenerOptions) {
     const done: (() => void)[] = [];
     const codes = new Map<string | null, string[]>();
     for (const [key, connections] of held) {
+      connections.join();
       const position = connections.newPosition();
       if (position !== null) {
         statements.push(moveListener({ ...mine(), key, position: String(position) }));

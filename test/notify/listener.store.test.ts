@@ -181,6 +181,31 @@ test("a topic that is refused is failing alone; the others of its server go on [
   expect(await people[1]!.read()).toMatchObject({ state: "ok", last_error: null });
 });
 
+test("subscriptions that were divided become one again once all of them work [§19.8.4]", async () => {
+  const { ntfy, begin, advance } = await createWorld();
+  const people = [await begin(), await begin(), await begin(), await begin()];
+  await advance(2);
+  await until(() => ntfy.listening().flat().length === 4);
+  // As a proxy in front of the server that refuses everything for a while.
+  ntfy.treatSubscriptions(403);
+  ntfy.cut();
+  await advance(30);
+  ntfy.treatSubscriptions("ok");
+  await advance(200);
+  await until(() => ntfy.listening().flat().length === 4);
+  expect(ntfy.listening()).toHaveLength(4);
+  await advance(610);
+  await until(() => ntfy.listening().length < 4);
+  await advance(1_300);
+  await until(() => ntfy.listening().length === 1);
+  expect(ntfy.listening().flat()).toHaveLength(4);
+  for (const { ask, ended } of people) {
+    const { id, sent } = await ask();
+    await tap(sent, "Yes");
+    await ended(id);
+  }
+});
+
 test("a protected server that anybody may not write to is named by the test [§19.8.7]", async () => {
   const { ntfy, app, advance, start, clock } = await createWorld();
   ntfy.permit((topic, token) => {
