@@ -63,6 +63,8 @@ export const accounts = sqliteTable(
     id: text().primaryKey(),
     created_at: timestamp().notNull(),
     live_activities: integer({ mode: "boolean" }).notNull(),
+    /** Whether questions ring once more before they expire. */
+    nudges: integer({ mode: "boolean" }).notNull().default(true),
     token_digest: text().notNull(),
     revision: text("change_id").notNull(),
     deleted_at: timestamp(),
@@ -131,12 +133,21 @@ export const tasks = sqliteTable(
     seen_at: timestamp(),
     host: text(),
     revision: text("change_id").notNull(),
+    expect_update_within: integer(),
+    /**
+     * When a job looks next whether the agent is silent; null while nothing is expected or silence is known. Triggers of
+     * migration 0035 set it where an older version changes the status, and when the key of a silent task is used.
+     */
+    silent_due_at: timestamp(),
+    silent_since: timestamp(),
   },
   (t) => [
     // A list merges one range for each status, so this and tasks_account serve every filter.
     index("tasks_key").on(t.key_id, t.status, t.updated_at, t.id),
     index("tasks_finished").on(t.updated_at).where(FINISHED),
     index("tasks_account").on(t.account_id, t.status, t.updated_at, t.id, t.key_id),
+    index("tasks_silent_due").on(t.silent_due_at).where(sql`silent_due_at is not null`),
+    index("tasks_silent").on(t.key_id).where(sql`silent_since is not null`),
   ],
 );
 
@@ -191,6 +202,10 @@ export const questions = sqliteTable(
     cancelled_at: timestamp(),
     /** Id of the channel that the answer came by; null for the account itself. */
     answering_channel: text("answered_by"),
+    /** When it rings again: before it expires, or at `remind_at`; null if it does not, or already has. */
+    nudge_at: timestamp(),
+    /** When the person wants to be reminded. */
+    remind_at: timestamp(),
   },
   (t) => [
     index("questions_key").on(t.key_id, t.status, t.created_at, t.id),
@@ -198,6 +213,7 @@ export const questions = sqliteTable(
     index("questions_task").on(t.task_id, t.status).where(sql`task_id is not null`),
     index("questions_due").on(t.expires_at).where(sql`status = 'pending'`),
     index("questions_request").on(t.key_id, t.request_id).where(sql`request_id is not null`),
+    index("questions_nudge").on(t.nudge_at).where(sql`nudge_at is not null and status = 'pending'`),
     // Questions that an identical ask may join.
     index("questions_left").on(t.key_id).where(sql`left_at is not null and status = 'pending'`),
     index("questions_action").on(t.key_id).where(sql`action is not null and status = 'pending'`),
@@ -221,6 +237,7 @@ export const LEFT_OUT: ReadonlySet<unknown> = new Set([
   questions.context_omitted,
   questions.context,
   questions.action,
+  questions.remind_at,
 ]);
 
 export const devices = sqliteTable(
