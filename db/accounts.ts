@@ -13,6 +13,7 @@ const account = qb
     id: accounts.id,
     created_at: accounts.created_at,
     live_activities: accounts.live_activities,
+    nudges: accounts.nudges,
   })
   .from(accounts);
 
@@ -45,9 +46,9 @@ export const insertFirstAccount = statement(
   insertWhere(accounts, sql`not ${had_accounts} and ${isNewToken("token_digest")}`),
 );
 
-export const updateSettings = statement(
-  updateSet(accounts, ["live_activities"], sql`id = ${p("id")} and deleted_at is null`),
-);
+const own = sql`id = ${p("id")} and deleted_at is null`;
+export const updateLiveActivities = statement(updateSet(accounts, ["live_activities"], own));
+export const updateNudges = statement(updateSet(accounts, ["nudges"], own));
 
 /**
  * Gives the account a new revision if `old_digest` is one of its sign-ins, and no account, not even a deleted one, has

@@ -38,14 +38,15 @@ export interface ItemRow {
   /** All its fields are null if there is no such task. */
   readonly task: Task | { readonly id: null };
   readonly account_id: string;
+  readonly silent_due_at: number | null;
   readonly revision: string;
   /** All its fields are null if there is no such question. */
   readonly question: Question | { readonly id: null };
 }
 
 /** The row of the item's task, to be marked as seen. */
-export function taskOf({ task, account_id, revision }: ItemRow): TaskRow | null {
-  return task.id === null ? null : { task, account_id, revision };
+export function taskOf({ task, account_id, silent_due_at, revision }: ItemRow): TaskRow | null {
+  return task.id === null ? null : { task, account_id, silent_due_at, revision };
 }
 
 const { seq, account_id: _account, revision: _revision, ...item } = getTableColumns(items);

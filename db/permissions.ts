@@ -1,6 +1,6 @@
 /** Requests for permission among the questions of a key (§12.6). */
 
-import type { Question } from "../src/model/question.ts";
+import { nudgeAt, type Question } from "../src/model/question.ts";
 import { ofLiveKey } from "./keys.ts";
 import {
   END_COLUMNS,
@@ -99,6 +99,7 @@ export const insertAction = ({ action: { text, ...action }, ...question }: NewAc
     action,
     action_text: text ?? null,
     action_left: question.of_tag,
+    nudge_at: nudgeAt(question),
     context_omitted: question.context === undefined ? null : true,
     hidden: null,
     left_at: null,

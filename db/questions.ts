@@ -3,7 +3,12 @@
 import type { SQL } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
 import { type Caller, callerId } from "../src/model/caller.ts";
-import { QUESTION_STATUSES, type Question, QuestionAction } from "../src/model/question.ts";
+import {
+  nudgeAt,
+  QUESTION_STATUSES,
+  type Question,
+  QuestionAction,
+} from "../src/model/question.ts";
 import { isFirstRequest } from "./idempotency.ts";
 import { ofLiveKey } from "./keys.ts";
 import { atRevision } from "./outbox.ts";
@@ -65,6 +70,7 @@ const fields = {
   allow_other: questions.allow_other,
   fallback: questions.fallback,
   action: questions.action,
+  remind_at: questions.remind_at,
 };
 const { account_id, hidden, note, context, context_omitted, action_text } = questions;
 
@@ -211,6 +217,7 @@ export const insertQuestion = ({ hidden, ...question }: NewQuestion) =>
   insert({
     ...OPTIONAL_FIELDS_NULL,
     ...question,
+    nudge_at: nudgeAt(question),
     context_omitted: question.context === undefined ? null : true,
     hidden: hidden || null,
     left_at: null,
@@ -232,6 +239,7 @@ export const OPTIONAL_FIELDS_NULL = {
   action_text: null,
   cancelled_at: null,
   answering_channel: null,
+  remind_at: null,
 };
 
 /** Lets an identical ask join a pending question whose id the agent has not got. */

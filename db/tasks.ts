@@ -25,11 +25,12 @@ import type { Statement } from "./store/store.ts";
 export interface TaskRow {
   readonly task: Task;
   readonly account_id: string;
+  readonly silent_due_at: number | null;
   readonly revision: string;
 }
 
-const { account_id, revision, ...task } = getTableColumns(tasks);
-export const taskColumns = { task, account_id, revision };
+const { account_id, silent_due_at, revision, ...task } = getTableColumns(tasks);
+export const taskColumns = { task, account_id, silent_due_at, revision };
 
 const all = qb.select(taskColumns).from(tasks);
 

@@ -15,6 +15,7 @@ import type { Inbox } from "../src/services/inbox.ts";
 import type { KeyWebhooks } from "../src/services/key-webhooks.ts";
 import type { Keys } from "../src/services/keys.ts";
 import type { LiveActivities } from "../src/services/live-activities.ts";
+import type { Nudges } from "../src/services/nudges.ts";
 import type { Pairings } from "../src/services/pairings.ts";
 import type { Permissions } from "../src/services/permissions.ts";
 import type { Questions } from "../src/services/questions.ts";
@@ -36,6 +37,7 @@ export interface Services {
   readonly tasks: Tasks;
   readonly questions: Questions;
   readonly permissions: Permissions;
+  readonly nudges: Nudges;
   readonly deliveries: Deliveries;
   readonly inbox: Inbox;
   readonly liveActivities: LiveActivities;

@@ -211,6 +211,25 @@ export const questions = router({
       }),
     ),
 
+  remind: account
+    .meta({
+      openapi: route("POST /v1/questions/{question_id}/reminder", "createReminder", {
+        summary: "Be reminded of a question",
+        description:
+          "The question rings again on all channels, in place of an earlier reminder and of the nudge before it expires: after `minutes`, or 2 minutes before it expires if that is earlier.",
+      }),
+      errors: ["not_found", "question_not_pending"],
+    })
+    .input(
+      z
+        .strictObject({ question_id: Id, minutes: integer(1, LIMITS.remind_minutes) })
+        .meta({ id: "QuestionReminder" }),
+    )
+    .output(Question)
+    .mutation(({ ctx, input }) =>
+      ctx.services.nudges.remind(ctx.caller, input.question_id, input.minutes),
+    ),
+
   cancel: key
     .meta({
       openapi: route("DELETE /v1/questions/{question_id}", "cancelQuestion", {

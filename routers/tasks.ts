@@ -70,6 +70,7 @@ export const tasks = router({
         },
         annotations: hints({}),
         account_only: ["key_id"],
+        unlisted: ["expect_update_within"],
       },
     })
     .input(
@@ -114,6 +115,7 @@ export const tasks = router({
         description:
           "Change a task; fields you leave out stay. At each step send `progress` and a `status_note` of what you do now; at the end `status` done, or cancelled if you give up.",
         fields: { notify: "Changes notify the person", status_note: "One line" },
+        unlisted: ["expect_update_within"],
         // Not destructive: a client would ask the person at every progress note.
         annotations: hints({ repeats_safely: true }),
       },

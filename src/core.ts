@@ -50,6 +50,7 @@ import { createKeyUse } from "./services/key-use.ts";
 import { createKeyWebhooks } from "./services/key-webhooks.ts";
 import { createKeys } from "./services/keys.ts";
 import { createLiveActivities } from "./services/live-activities.ts";
+import { createNudges } from "./services/nudges.ts";
 import { createOpenPages, OPEN_PAGES } from "./services/open-pages.ts";
 import { createPairings } from "./services/pairings.ts";
 import { createPermissions } from "./services/permissions.ts";
@@ -62,6 +63,7 @@ import type { ServiceDeps } from "./services/shared/deps.ts";
 import { createNotificationPlans } from "./services/shared/notification-plans.ts";
 import { createTrialCheck } from "./services/shared/trial.ts";
 import { createAddressUses } from "./services/shared/use-limits.ts";
+import { createSilenceWatch } from "./services/silence.ts";
 import { createStartCode } from "./services/start-code.ts";
 import { createDeliveryFigures } from "./services/store-statistics.ts";
 import { createTasks } from "./services/tasks.ts";
@@ -247,6 +249,7 @@ export async function createCore(deps: AppDeps) {
     }),
     tasks,
     questions,
+    nudges: createNudges(service_deps),
     permissions: createPermissions(service_deps),
     deliveries: createDeliveries({
       ...service_deps,
@@ -273,6 +276,8 @@ export async function createCore(deps: AppDeps) {
       questions: services.questions,
       tasks: services.tasks,
       inbox: services.inbox,
+      nudges: services.nudges,
+      silence: createSilenceWatch(service_deps),
       task_retention_days: config.TASK_RETENTION_DAYS,
       pruneEvents: createEventPruner({
         outbox: { latest: () => feed.newest(STORE_SECONDS), prune: outbox.prune },

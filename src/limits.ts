@@ -56,6 +56,9 @@ export const LIMITS = {
   title: 200,
   description: 10_000,
   status_note: 200,
+  /** Seconds of `expect_update_within`. */
+  expect_update_min: 300,
+  expect_update_max: 86_400,
   tasks_per_key: 10_000,
   task_page: 500,
   task_page_default: 100,
@@ -78,6 +81,8 @@ export const LIMITS = {
   expires_in_default: 3_600,
   question_list: 100,
   pending_questions_per_key: 20,
+  /** The most minutes until a reminder of a question. */
+  remind_minutes: 1_440,
   /** Questions of a key that are kept although they are no longer pending. */
   finished_questions_per_key: 1_000,
   /** Deliveries of one question: those of a page, devices and channels, and some that are gone. */

@@ -33,6 +33,10 @@ export const NOTIFICATION_LIMITS = {
   silent_per_hour: 3,
   /** Notifications that wait for one device or channel. Beyond it, one about another task is not queued. */
   queued_most: 1_000,
+  /** What must be left of a question's time for it to ring once more. */
+  nudge_left: 120,
+  /** How long after the end of `expect_update_within` an agent counts as silent. */
+  silent_margin: 60,
   record_days: 7,
   /** How long the test of a channel waits for a connection before its request. */
   connection_wait: 5,

@@ -30,7 +30,7 @@ const newest = (...lists: Sql[]) => {
  */
 export const isNews = (kind: Sql, parts: Sql) =>
   sql`(${kind} = 'start' or (${kind} = 'silent' and ${parts} <> '[]')
-    or exists (select 1 from json_each(${parts}) where value in ('created', 'status', 'question')))`;
+    or exists (select 1 from json_each(${parts}) where value in ('created', 'status', 'question', 'nudge', 'reminder', 'silent')))`;
 
 const moves = sql`pushes.environment <> excluded.environment`;
 /** True if nobody sends it now: after a move to another lane, nobody may be left to end a lease in the old one. */

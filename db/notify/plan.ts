@@ -53,7 +53,8 @@ export const PACE = {
       order by tried_at desc limit 1 offset ${sql.raw(LIMITS.silent_per_hour - 1)}), 0))`,
 };
 
-const COLUMNS = sql`account_id, device_id, kind, subject, key_id, task_id, question_id, environment, token, parts, urgency, due_at, expires_at, created_at`;
+/** The columns of `pushes` that a plan writes, in this order. */
+export const DELIVERY_COLUMNS = sql`account_id, device_id, kind, subject, key_id, task_id, question_id, environment, token, parts, urgency, due_at, expires_at, created_at`;
 
 const wasTried = (kind: "task" | "question", about: Sql) => {
   const same = sql`account_id = d.account_id and device_id = d.device_id and kind = ${sql.raw(`'${kind}'`)} and attempts > 0`;
@@ -104,7 +105,7 @@ const insertFor = <Due, Expires, Guard>(
   guard: Sql<Guard>,
 ) =>
   statement(
-    sql`insert into pushes (${COLUMNS})
+    sql`insert into pushes (${DELIVERY_COLUMNS})
       select d.account_id, d.device_id, ${sql.raw(`'${kind}'`)}, ${p("subject")}, ${p("key_id")}, ${p("task_id")}, ${p("question_id")},
         d.lane, null, ${p("parts")}, ${sql.raw(urgency)}, ${times.due}, ${times.expires}, ${now}
       ${targetsFor(PURPOSES[kind])} and ${guard} ${MERGED}`,
@@ -152,7 +153,7 @@ const planned = Object.fromEntries(
  */
 const insertNew = <Guard>({ kind, urgency }: Pick<Shape, "kind" | "urgency">, guard: Sql<Guard>) =>
   statement(
-    sql`insert into pushes (${COLUMNS})
+    sql`insert into pushes (${DELIVERY_COLUMNS})
       select d.account_id, d.device_id, ${sql.raw(`'${kind}'`)}, ${p("subject")}, ${p("key_id")}, ${p("task_id")}, ${p("question_id")},
         d.lane, null, ${p("parts")}, ${sql.raw(urgency)}, ${now}, ${p("expires_at", deliveries.expires_at)}, ${now}
       ${targetsFor(PURPOSES[kind])} and ${guard} on conflict do nothing`,
@@ -245,7 +246,7 @@ const listens = sql`exists (select 1 from channels where id = d.device_id and li
 /** Inserts a row for each id `e` and alert target `d`. It has the kind of the alert, with which it merges. */
 const insertEnded = <P extends Readonly<Record<"account_id", Cell>>>(address: Sql, from: Sql<P>) =>
   statement(
-    sql`insert into pushes (${COLUMNS})
+    sql`insert into pushes (${DELIVERY_COLUMNS})
       select d.account_id, d.device_id, ${kindOfEnded}, e.value, ${p("key_id")}, case when not ${isQuestion} then e.value end,
         case when ${isQuestion} then e.value end, d.lane, ${address}, '["ended"]', 2, ${now}, ${now} + ${ms(LIMITS.clear_life)}, ${now}
       ${from} ${MERGED}`,
@@ -274,7 +275,7 @@ export function planEnded(
 
 const update = (table: "tasks" | "questions") =>
   statement(
-    sql`insert into pushes (${COLUMNS})
+    sql`insert into pushes (${DELIVERY_COLUMNS})
       select d.account_id, d.device_id, 'update', d.task_id, d.key_id, d.task_id, null, t.lane, null, ${p("parts")}, 1,
         ${PACE.update(sql`d.task_id`)}, ${PACE.update(sql`d.task_id`)} + ${ms(LIMITS.activity_life)}, ${now}
       from live_activities d ${joinActivityTarget(sql`d`)}
@@ -298,13 +299,13 @@ const shownTo = <P>(table: "keys" | "accounts", shown: Sql<P>, which: Sql = sql`
 // A row that clears nothing has no key: the pace follows from its record, which must outlive the key.
 const clear_or_silent = sql`case when d.shown = '[]' then ${PACE.silent()} else ${PACE.clear()} end`;
 const clearOfKey = statement(
-  sql`insert into pushes (${COLUMNS})
+  sql`insert into pushes (${DELIVERY_COLUMNS})
     select d.account_id, d.device_id, 'silent', '', case when d.shown <> '[]' then ${p("changed_id")} end, null, null, d.lane, null, d.shown, 2,
       ${clear_or_silent}, ${clear_or_silent} + ${ms(LIMITS.silent_life)}, ${now}
     ${shownTo("keys", shownOfKey)} where true ${MERGED}`,
 );
 const widgetOfKey = statement(
-  sql`insert into pushes (${COLUMNS})
+  sql`insert into pushes (${DELIVERY_COLUMNS})
     select d.account_id, d.device_id, 'widget', '', ${p("changed_id")}, null, null, d.lane, null, '[]', 2,
       ${PACE.widget()}, ${PACE.widget()} + ${ms(LIMITS.widget_life)}, ${now}
     ${targetsFor("widget")} and ${atRevision("keys")}
@@ -312,7 +313,7 @@ const widgetOfKey = statement(
 );
 /** Planned only if there is something to clear, now or in a row that waits. */
 const clearOfAccount = statement(
-  sql`insert into pushes (${COLUMNS})
+  sql`insert into pushes (${DELIVERY_COLUMNS})
     select d.account_id, d.device_id, 'silent', '', null, null, null, d.lane, d.address, d.shown, 2,
       ${PACE.clear()}, ${PACE.clear()} + ${ms(LIMITS.silent_life)}, ${now}
     ${shownTo("accounts", shownOfAccount)} where d.shown <> '[]' or exists (select 1 from pushes

@@ -219,7 +219,10 @@ const claimed = qb
       listener: channels.listener,
       handle: lastHandle,
     },
-    question_delivery: { shown_at: questionDeliveries.shown_at },
+    question_delivery: {
+      sent_at: questionDeliveries.sent_at,
+      shown_at: questionDeliveries.shown_at,
+    },
     activity: {
       task_id: live_activities.task_id,
       ended_at: live_activities.ended_at,

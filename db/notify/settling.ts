@@ -21,7 +21,7 @@ const next = sql`case kind
   when 'silent' then case when more <> '[]' then ${pace(PACE.clear())} else ${pace(PACE.silent())} end
   when 'widget' then ${pace(PACE.widget())}
   when 'update' then ${pace(PACE.update(sql`d.task_id`))}
-  when 'task' then case when exists (select 1 from json_each(more) where value in ('created', 'status')) then ${now}
+  when 'task' then case when exists (select 1 from json_each(more) where value in ('created', 'status', 'silent')) then ${now}
     else ${pace(PACE.passive(sql`d.task_id`))} end
   else ${now} end`;
 

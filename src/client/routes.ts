@@ -79,6 +79,7 @@ export const ROUTES = {
       body: true,
       idempotent: true,
     },
+    remind: { method: "POST", path: "/v1/questions/{question_id}/reminder", body: true },
     cancel: { method: "DELETE", path: "/v1/questions/{question_id}" },
   },
   deliveries: {

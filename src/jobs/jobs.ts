@@ -18,8 +18,10 @@ import type { Clock } from "../clock.ts";
 import { LIMITS, RATES } from "../limits.ts";
 import { NOTIFICATION_LIMITS, REPLY_LIMITS } from "../notification-limits.ts";
 import type { Inbox } from "../services/inbox.ts";
+import type { Nudges } from "../services/nudges.ts";
 import { OPEN_PAGES } from "../services/open-pages.ts";
 import type { Questions } from "../services/questions.ts";
+import { type createSilenceWatch, LOOK_EVERY } from "../services/silence.ts";
 import type { Tasks } from "../services/tasks.ts";
 import type { Job } from "./runner.ts";
 
@@ -29,6 +31,8 @@ interface JobDeps {
   readonly questions: Pick<Questions, "expireDue">;
   readonly tasks: Pick<Tasks, "expireFinished">;
   readonly inbox: Pick<Inbox, "forget">;
+  readonly nudges: Pick<Nudges, "ring">;
+  readonly silence: ReturnType<typeof createSilenceWatch>;
   /** 0: finished tasks are kept. */
   readonly task_retention_days: number;
   /** Deletes up to `limit` events that every process has had time to read; true if more may be left. */
@@ -42,7 +46,7 @@ interface JobDeps {
 const DAY = 86_400;
 
 export function createJobs(deps: JobDeps): Job[] {
-  const { store, clock, questions, tasks, inbox, task_retention_days } = deps;
+  const { store, clock, questions, tasks, inbox, nudges, silence, task_retention_days } = deps;
   const pruneActivity = createRequestLogPruner(store);
   const pruneMessages = createMessagePruner(store);
 
@@ -81,6 +85,15 @@ export function createJobs(deps: JobDeps): Job[] {
   return [
     // Within 10 seconds (§3.1.3), with room for a busy store.
     perRow("expire questions", 2, questions.expireDue),
+    { name: "ring again", every: 5, run: async ({ now }) => nudges.ring(await now()) },
+    {
+      name: "look for silent agents",
+      every: LOOK_EVERY,
+      run: async ({ now }) => {
+        await silence.look(await now());
+        return false;
+      },
+    },
     steps("finish deletions", 1, createSweeper(store, clock)),
     check("compare clocks", 1, deps.compareClocks),
     check("check version", 2, deps.checkVersion),

@@ -50,12 +50,18 @@ export function outputSchema(schema: z.ZodType, list: SchemaList): ObjectSchema 
 /** Schemas that no list describes: their fields are set by no tool that agents call, and outputs are open. */
 const UNLISTED = ["QuestionAction"];
 
-/** Removes the fields of {@link UNLISTED} schemas. */
+/** Fields that no list describes either, for its length. */
+const UNLISTED_FIELDS: readonly unknown[] = ["expect_update_within", "silent_since", "remind_at"];
+
+/** Removes the fields of {@link UNLISTED} schemas and the {@link UNLISTED_FIELDS}. */
 function listed(schema: JsonSchema): JsonSchema {
   const refers = UNLISTED.map((name) => `#/$defs/${name}`);
   const copy = JSON.stringify(schema, (_, value: unknown) => {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-    const kept = Object.entries(value).filter(([, field]) => !refers.includes(field?.$ref));
+    if (Array.isArray(value)) return value.filter((one) => !UNLISTED_FIELDS.includes(one));
+    if (typeof value !== "object" || value === null) return value;
+    const kept = Object.entries(value).filter(
+      ([name, field]) => !refers.includes(field?.$ref) && !UNLISTED_FIELDS.includes(name),
+    );
     return Object.fromEntries(kept);
   });
   return JSON.parse(copy) as JsonSchema;

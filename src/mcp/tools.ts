@@ -70,8 +70,9 @@ function toTool(procedure: Procedure<Context>, mcp: ToolMeta, list: SchemaList) 
   if (!(input instanceof z.ZodObject)) throw new Error("its input is not an object");
   const accepted = argumentsOf(inputSchema(input), mcp);
   const waits = WAIT in accepted.properties;
-  const { account_only = [], defaults = {}, fields = {} } = mcp;
-  for (const name of [...account_only, ...Object.keys(defaults), ...Object.keys(fields)]) {
+  const { account_only = [], unlisted = [], defaults = {}, fields = {} } = mcp;
+  const named = [...account_only, ...unlisted, ...Object.keys(defaults), ...Object.keys(fields)];
+  for (const name of named) {
     if (!(name in input.shape)) throw new Error(`it has no field ${name}`);
   }
   const run = execute(procedure);
@@ -163,14 +164,17 @@ function check({ name, title, description, annotations }: ToolMeta, meta: RelayM
   if (meta.access !== "key" && meta.access !== "any") throw new Error("a key may not call it");
 }
 
-/** The input as an agent sees it: without the account's fields, `wait` with its unit, with the tool's texts. */
+/**
+ * The input as an agent sees it: without the account's and the unlisted fields, `wait` with its unit, with the tool's
+ * texts.
+ */
 function argumentsOf(
   schema: ObjectSchema,
-  { account_only = [], defaults = {}, fields = {} }: ToolMeta,
+  { account_only = [], unlisted = [], defaults = {}, fields = {} }: ToolMeta,
 ): ObjectSchema {
   if (WAIT in schema.properties) throw new Error(`a field may not be called ${WAIT}`);
   const properties = Object.entries(schema.properties)
-    .filter(([name]) => !account_only.includes(name))
+    .filter(([name]) => !account_only.includes(name) && !unlisted.includes(name))
     .map(([name, { description: _, ...property }]): [string, JsonSchema] => [
       name === "wait" ? WAIT : name,
       {

@@ -3,11 +3,20 @@
 import { z } from "zod";
 import { Timestamp } from "./text.ts";
 
-const SETTINGS = {
-  live_activities: z.boolean().meta({ description: "Whether tasks show as live activities" }),
-};
-const Settings = z.object(SETTINGS).meta({ id: "AccountSettings" });
-const SettingsUpdate = z.strictObject(SETTINGS).meta({ id: "AccountSettingsUpdate" });
+const LiveActivities = z.boolean().meta({ description: "Whether tasks show as live activities" });
+const WithNudges = z.boolean().meta({
+  description: "Whether a question that nobody has answered rings once more before it expires",
+});
+const Settings = z
+  .object({ live_activities: LiveActivities, nudges: WithNudges })
+  .meta({ id: "AccountSettings" });
+const SettingsUpdate = z
+  .strictObject({
+    live_activities: LiveActivities.exactOptional(),
+    nudges: WithNudges.exactOptional(),
+  })
+  .refine((settings) => Object.keys(settings).length > 0, "must have a setting")
+  .meta({ id: "AccountSettingsUpdate", minProperties: 1 });
 
 export const Account = z
   .object({ id: z.string(), created_at: Timestamp, settings: Settings })

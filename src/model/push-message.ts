@@ -52,6 +52,8 @@ export interface PushData {
   readonly ticket?: string;
   /** Epoch seconds at which the question expires. */
   readonly expires_at?: number;
+  /** True if it rings although a notification with its tag may be shown; absent otherwise. */
+  readonly again?: true;
   /** The answers of the actions, in their order. */
   readonly answers?: readonly string[];
 }

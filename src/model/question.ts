@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { type FieldReasons, failFields } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
+import { NOTIFICATION_LIMITS } from "../notification-limits.ts";
 import { integer } from "./integer.ts";
 import {
   fits,
@@ -68,6 +69,9 @@ export const Question = z
       })
       .meta({ id: "AnsweredBy" })
       .exactOptional(),
+    remind_at: Timestamp.exactOptional().meta({
+      description: "When the person wants to be reminded",
+    }),
   })
   .meta({ id: "Question" });
 /** Unused fields are absent. At most one of `context` and `context_omitted` is present (§2.5.2). */
@@ -212,6 +216,15 @@ export function newQuestion(input: QuestionInput, { id, key_id, now }: NewQuesti
 /** Whole milliseconds: a difference of timestamps in seconds would be inexact. */
 const lifeOf = ({ created_at, expires_at }: Question): number =>
   Math.round(expires_at * 1000) - Math.round(created_at * 1000);
+
+/** Of a question's time: how much is left when it rings once more, 1 / 5. */
+const NUDGE_PART = 5;
+
+/** When a new question rings once more (§5.7.10), in epoch seconds; null if its time is too short. */
+export function nudgeAt(question: Question): number | null {
+  const left = lifeOf(question) / NUDGE_PART / 1000;
+  return left < NOTIFICATION_LIMITS.nudge_left ? null : question.expires_at - left;
+}
 
 /**
  * True if an answer also goes to the inbox. The answer to a permission request goes to the client that waits for it,

@@ -18,6 +18,9 @@ const Title = text({ max: LIMITS.title });
 const Description = text({ max: LIMITS.description, blank: true });
 const StatusNote = text({ max: LIMITS.status_note, blank: true, min: 1, one_line: true });
 const Progress = integer(0, 100);
+const ExpectUpdateWithin = integer(LIMITS.expect_update_min, LIMITS.expect_update_max)
+  .nullable()
+  .exactOptional();
 
 export const Task = z
   .object({
@@ -36,6 +39,8 @@ export const Task = z
     completed_at: Timestamp.nullable(),
     seen_at: Timestamp.nullable().meta({ description: "When the agent first got the task" }),
     host: z.string().nullable(),
+    expect_update_within: z.int().nullable(),
+    silent_since: Timestamp.nullable().meta({ description: "Since when its agent is silent" }),
   })
   .meta({ id: "RelayTask" });
 export type Task = z.infer<typeof Task>;
@@ -58,10 +63,13 @@ export const TaskInput = z.strictObject({
     .boolean()
     .exactOptional()
     .meta({ description: `${NOTIFY}; true when absent` }),
+  expect_update_within: ExpectUpdateWithin.meta({
+    description: "Seconds without a sign of the agent after which the person is told; null: never",
+  }),
 });
 export type TaskInput = z.infer<typeof TaskInput>;
 
-/** The fields of a PATCH. Only `progress` and `status_note` accept null (§5.5.5(2)). */
+/** The fields of a PATCH. Only `progress`, `status_note` and `expect_update_within` accept null (§5.5.5(2)). */
 export const TaskPatch = z.strictObject({
   title: Title.exactOptional(),
   description: Description.exactOptional(),
@@ -70,6 +78,7 @@ export const TaskPatch = z.strictObject({
   notify: z.boolean().exactOptional().meta({ description: NOTIFY }),
   progress: Progress.nullable().exactOptional(),
   status_note: StatusNote.nullable().exactOptional(),
+  expect_update_within: ExpectUpdateWithin,
 });
 export type TaskPatch = z.infer<typeof TaskPatch>;
 
@@ -103,6 +112,8 @@ export function newTask({ now, ...input }: NewTask): Task {
     completed_at: done ? now : null,
     seen_at: input.source === "agent" ? now : null,
     host: input.host,
+    expect_update_within: input.expect_update_within ?? null,
+    silent_since: null,
   };
 }
 

@@ -26,7 +26,11 @@ const HAPPENED = {
 };
 
 /** The alert of a pending question. */
-export function composeQuestion(question: Question, key: Agent, { full }: ContentOptions): Alert {
+export function composeQuestion(
+  question: Question,
+  key: Agent,
+  { full, again = false }: ContentOptions & Partial<Pick<Alert, "again">>,
+): Alert {
   const { id, key_id, task_id, kind, expires_at } = question;
   return {
     kind: "question",
@@ -39,6 +43,7 @@ export function composeQuestion(question: Question, key: Agent, { full }: Conten
     body: full ? askedIn(question) : "A question is waiting",
     urgency: "urgent",
     priority: "urgent",
+    again,
     actions: full
       ? { kind, ...answersTo(question), expires_at }
       : { kind, options: [], expires_at },
@@ -160,12 +165,21 @@ export function composeTask(
     task_id: task.id,
     title: full ? task.title : "A task",
     subtitle: signature(key.label, task.host ?? key.last_host),
-    body: newsOf(task, changes, full),
+    body: changes.includes("silent") ? silenceOf(task, key) : newsOf(task, changes, full),
     urgency: active ? (task.priority === "urgent" ? "urgent" : "active") : "passive",
     priority: task.priority,
+    again: false,
     actions: null,
     expires_at,
   };
+}
+
+/** Says for how long the agent has been silent: for the time within which an update was expected. */
+function silenceOf({ expect_update_within }: Task, { label }: Agent): string {
+  const minutes = Math.floor((expect_update_within ?? 0) / 60);
+  const hours = Math.floor(minutes / 60);
+  const length = hours < 2 ? `${minutes} minutes` : `${hours} hours`;
+  return `${label} has been silent for ${length}`;
 }
 
 /** The status note if it changed or if there is nothing else to say; otherwise what happened. */

@@ -26,6 +26,8 @@ export interface Alert extends VisibleFields {
   /** `passive` makes no sound; `urgent` gets through Do Not Disturb where the system permits it. */
   readonly urgency: "urgent" | "active" | "passive";
   readonly priority: Task["priority"];
+  /** True if it rings although an alert of its subject may be shown: a nudge or a reminder (§5.7.10). */
+  readonly again: boolean;
   /** How a question can be answered; null for a task. */
   readonly actions: Actions | null;
 }

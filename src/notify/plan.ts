@@ -8,14 +8,14 @@ export interface TaskChange {
   readonly before: Task | null;
   /** Null: the task is deleted. */
   readonly after: Task | null;
-  /** Names of the changed fields; `created` for a new task. */
+  /** Names of the changed fields; `created` for a new task, and `silent` when its agent falls silent. */
   readonly changes: readonly string[];
-  /** `server`: the retention period of the task ended. */
+  /** `server`: the retention period of the task ended, or its agent fell silent. */
   readonly by: "account" | "key" | "server";
 }
 
 /** Changes that alert at once. All others are passive. */
-const ALERTING = ["created", "status"];
+const ALERTING = ["created", "status", "silent"];
 
 /** True if these changes of a task alert with a sound. */
 export function isAlerting(changes: readonly string[]): boolean {
@@ -29,7 +29,8 @@ export function isAlerting(changes: readonly string[]): boolean {
 export function planTask({ before, after, changes, by }: TaskChange) {
   const was = before?.status === "in_progress";
   const is = after?.status === "in_progress";
-  const visible = after !== null && by === "key" && after.notify;
+  const told = by === "key" || changes.includes("silent");
+  const visible = after !== null && told && after.notify;
   return {
     alert: visible ? (isAlerting(changes) ? "visible" : "passive") : "silent",
     // A widget shows the number of tasks by status.

@@ -77,6 +77,10 @@ export function prepareDelivery(
   const { quiet_hours } = settings;
   if (!isWantedByChannel(claimed, composed)) return obsolete("not_wanted");
   const quiet = isAlert(composed) && quiet_hours !== null && isQuiet(quiet_hours, context.now);
+  // Where the question has arrived, a nudge waits for no other time. A reminder was asked for, so it comes silently.
+  const { parts } = delivery;
+  const is_nudge = parts.includes("nudge") && !parts.includes("reminder");
+  if (quiet && is_nudge && question_delivery.sent_at !== null) return obsolete("quiet_hours");
   const notification = quiet ? { ...composed, urgency: "passive" as const } : composed;
   const { base_url } = context;
   const about = {
@@ -201,15 +205,18 @@ function compose(
   switch (delivery.kind) {
     case "question":
       if (question && key && question.status === "pending" && question.expires_at > now) {
-        return composeQuestion(question, key, context);
+        const again = delivery.parts.some((part) => part === "nudge" || part === "reminder");
+        return composeQuestion(question, key, { ...context, again });
       }
       return ends
         ? composeEndedQuestion(delivery.subject, question, key, { ...context, expires_at })
         : null;
     case "task":
       if (task && key) {
-        return task.notify
-          ? composeTask({ task, key, changes: delivery.parts, expires_at }, context)
+        const changes = delivery.parts.filter((part) => part !== "silent" || task.silent_since);
+        const is_over = changes.length === 0 && delivery.parts.length > 0;
+        return task.notify && !is_over
+          ? composeTask({ task, key, changes, expires_at }, context)
           : null;
       }
       return ends ? composeEndedTask(delivery.subject, key, { expires_at }) : null;

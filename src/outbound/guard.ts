@@ -42,7 +42,7 @@ export interface OutboundRequest {
   readonly url: string;
   /** Id of the account that gave the URL: each account has a share of the look-ups. */
   readonly owner: string;
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   /** Without `Host`, `Content-Length` and `Connection`, which are added. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body?: string | Uint8Array;

@@ -104,6 +104,8 @@ export interface ToolMeta {
   readonly for_hooks?: boolean;
   /** Input fields that only an account may send: no arguments of the tool. */
   readonly account_only?: readonly string[];
+  /** Input fields that the tool accepts but `tools/list` leaves out, for its length. */
+  readonly unlisted?: readonly string[];
   /** Values of fields that the agent leaves out. */
   readonly defaults?: Readonly<Record<string, unknown>>;
   /** The call that should follow the call with these arguments and this result; null when none should. */

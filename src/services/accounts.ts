@@ -13,7 +13,8 @@ import {
   deleteAccount,
   insertAccount,
   insertFirstAccount,
-  updateSettings,
+  updateLiveActivities,
+  updateNudges,
 } from "../../db/accounts.ts";
 import { replaceDigest } from "../../db/credentials.ts";
 import { deleteKeysOfAccount } from "../../db/keys.ts";
@@ -41,8 +42,8 @@ interface AccountsDeps extends ServiceDeps {
 type Row = ReturnType<typeof accountById> extends Statement<infer R> ? R : never;
 
 /** An account from its row. */
-export function toAccount({ live_activities, ...account }: Row): Account {
-  return { ...account, settings: { live_activities } };
+export function toAccount({ live_activities, nudges, ...account }: Row): Account {
+  return { ...account, settings: { live_activities, nudges } };
 }
 
 interface AccountInput {
@@ -116,7 +117,12 @@ export function createAccounts(deps: AccountsDeps) {
       if (existing) return { account: existing, token };
       if (!may_create) fail("account_creation_off");
       await attestations.admit(attestation);
-      const row = { id: ids.next("acc"), created_at: clock.now(), live_activities: true };
+      const row = {
+        id: ids.next("acc"),
+        created_at: clock.now(),
+        live_activities: true,
+        nudges: true,
+      };
       const token_digest = digest(token);
       const account_row = { ...row, token_digest, revision: ids.unique(), deleted_at: null };
       const limit = settings.accounts_per_hour;
@@ -144,13 +150,19 @@ export function createAccounts(deps: AccountsDeps) {
     /** Changes settings. `403 forbidden` in the sign-in's trial (§4.1.6). */
     async update(caller: AccountCaller, patch: AccountPatch): Promise<Account> {
       await assertPastTrial(caller);
-      const { account_id } = caller;
-      await store.write([
-        ...notificationPlans.beforeSetting(account_id, patch.settings.live_activities),
-        updateSettings({ id: account_id, ...patch.settings }),
-        ...notificationPlans.afterSetting(account_id),
-      ]);
-      wakeSender();
+      const { account_id: id } = caller;
+      const { live_activities, nudges } = patch.settings;
+      const statements: Statement[] = [];
+      if (live_activities !== undefined) {
+        statements.push(
+          ...notificationPlans.beforeSetting(id, live_activities),
+          updateLiveActivities({ id, live_activities }),
+          ...notificationPlans.afterSetting(id),
+        );
+      }
+      if (nudges !== undefined) statements.push(updateNudges({ id, nudges }));
+      if (statements.length > 0) await store.write(statements);
+      if (live_activities !== undefined) wakeSender();
       return read(caller);
     },
 

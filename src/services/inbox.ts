@@ -268,6 +268,7 @@ export function createInbox(deps: InboxDeps) {
           task: { id: null },
           question: { id: null },
           account_id,
+          silent_due_at: null,
           revision: row.revision,
         },
         new Map(),

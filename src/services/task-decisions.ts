@@ -4,6 +4,7 @@ import { finishWithTask } from "../../db/questions.ts";
 import type { Statement } from "../../db/store/store.ts";
 import { claimTaskDeletion, deleteClaimedTask, type TaskRow, updateTask } from "../../db/tasks.ts";
 import { isOverdue, type Question } from "../model/question.ts";
+import { expectNext } from "../model/silence.ts";
 import type { Task } from "../model/task.ts";
 import type { TaskChange } from "../notify/plan.ts";
 import { eventOf } from "./shared/commit.ts";
@@ -35,6 +36,9 @@ export function createTaskDecisions({
       const changed = { table: "tasks", id: task.id, revision } as const;
       const { account_id } = row;
       const { id: task_id, key_id } = task;
+      const expected = expectNext(row, task, cause?.by ?? null, clock.now());
+      const { silent_due_at } = expected;
+      const next = { ...task, silent_since: expected.silent_since };
       const changes = cause?.changes ?? [];
       const item = { type: "task.updated", key_id, account_id, task_id, changes } as const;
       const { statements, inbox } = inboxWriter.write(
@@ -42,18 +46,24 @@ export function createTaskDecisions({
         cause?.by === "account" ? item : null,
       );
       const change = {
-        statements: [updateTask({ ...task, revision, old_revision: row.revision }), ...statements],
-        events: [eventOf(changed, "task.updated", account_id, { task })],
+        statements: [
+          updateTask({ ...next, silent_due_at, revision, old_revision: row.revision }),
+          ...statements,
+        ],
+        events: [eventOf(changed, "task.updated", account_id, { task: next })],
         inbox,
         deliveries: cause
           ? notificationPlans.ofTask(
               account_id,
-              { before: row.task, after: task, ...cause },
+              { before: row.task, after: next, ...cause },
               changed,
             )
           : [],
       } as const;
-      return { result: task, write: { change, after: { task, account_id, revision } } };
+      return {
+        result: next,
+        write: { change, after: { task: next, account_id, silent_due_at, revision } },
+      };
     },
 
     /** Deletes the task and ends its questions `pending`, unless it has other pending questions by then (§5.5.6). */

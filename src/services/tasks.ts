@@ -6,6 +6,7 @@ import { fail, ServiceError } from "../errors.ts";
 import type { Caller } from "../model/caller.ts";
 import type { IdempotentRequest } from "../model/idempotency.ts";
 import type { Question } from "../model/question.ts";
+import { expectNext } from "../model/silence.ts";
 import {
   changeTask,
   markSeen,
@@ -123,6 +124,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
         host: caller.kind === "key" ? host : null,
         now: clock.now(),
       });
+      const { silent_due_at } = expectNext(null, task, caller.kind, task.created_at);
       const replay = async () => {
         const id = await idempotency.findResult(idempotent_request);
         return id === undefined ? undefined : (await find(caller, id)).task;
@@ -139,6 +141,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
           insertTask({
             ...task,
             account_id,
+            silent_due_at,
             revision,
             idempotency_id: idempotent_request?.id ?? null,
           }),

@@ -25,7 +25,7 @@ test("an account is created without a credential or a body [§2.1] [§5.2.1] [§
     account: {
       id: expect.stringMatching(/^acc_[0-9a-f]{32}$/),
       created_at: clock.now(),
-      settings: { live_activities: true },
+      settings: { live_activities: true, nudges: true },
     },
     token: expect.stringMatching(/^mca_[\w-]{43}$/),
   });
@@ -36,10 +36,12 @@ test("an account is created without a credential or a body [§2.1] [§5.2.1] [§
 test("an account token reads the account and changes its settings [§5.2.2] [§5.2.3] [§4.1.1]", async () => {
   const { account, send } = await createPerson(app.url);
   expect((await send("GET /v1/account")).body).toEqual(account);
-  const off = { ...account, settings: { live_activities: false } };
+  const off = { ...account, settings: { live_activities: false, nudges: true } };
   const changed = await send("PATCH /v1/account", { settings: { live_activities: false } });
   expect(changed).toMatchObject({ status: 200, body: off });
   expect((await send("GET /v1/account")).body).toEqual(off);
+  const quiet = { ...account, settings: { live_activities: false, nudges: false } };
+  expect((await send("PATCH /v1/account", { settings: { nudges: false } })).body).toEqual(quiet);
 });
 
 test("deleting an account refuses its token and keys at once and ends its streams [§5.2.5] [§4.1.5] [§7.2 account.deleted] [§7.4.2 The account is deleted]", async () => {

@@ -56,6 +56,7 @@ const keyOf = (id: string) => async () => byId((await read(person.send, "/v1/key
 const TARGETS: Readonly<Record<string, Target>> = {
   "accounts.update": {
     body: { settings: { live_activities: true } },
+    readAs: { settings: ({ settings: { live_activities } }) => ({ live_activities }) },
     async write(fields) {
       expectOk(await person.send("PATCH /v1/account", fields));
       return () => read(person.send, "/v1/account");
@@ -214,6 +215,7 @@ const UNREAD: Readonly<Record<string, string>> = {
   "liveActivities.put device_id": "no request reads live activities",
   "liveActivities.put push_token": "no request reads live activities",
   "liveActivities.delete device_id": "names what ends",
+  "questions.remind minutes": "stored as a time",
   "deliveries.receive event": "stored as a time",
   "deliveries.receive device_id": "names what the receipt is for",
   "oauth.request request": "signed, not stored",

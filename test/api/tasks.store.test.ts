@@ -34,6 +34,8 @@ test("an agent's task has the documented defaults [§2.4] [§2.4 source] [§2.4.
     completed_at: null,
     seen_at: clock.now(),
     host: "box",
+    expect_update_within: null,
+    silent_since: null,
   });
   const { data } = await stream.next(({ event }) => event === "task.created");
   expect(data).toEqual({ task: body });

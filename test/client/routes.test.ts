@@ -25,7 +25,10 @@ test("a method takes its route's ids, fields and options, and resolves to the re
   const person = connect(token);
   expect(await person.accounts.get()).toEqual(account);
   const settings = { live_activities: false };
-  expect((await person.accounts.update({ settings })).settings).toEqual(settings);
+  expect((await person.accounts.update({ settings })).settings).toEqual({
+    ...settings,
+    nudges: true,
+  });
 
   const device_id = `dev_${crypto.randomUUID()}`;
   const device = await person.devices.put(device_id, DEVICE);
@@ -67,6 +70,8 @@ test("a method takes its route's ids, fields and options, and resolves to the re
 
   const question = await agent.questions.ask({ prompt: "Now?", task_id: task.id });
   expect(await agent.questions.get(question.id)).toEqual(question);
+  const reminded = await person.questions.remind(question.id, { minutes: 10 });
+  expect(reminded.remind_at).toBeGreaterThan(question.created_at);
   expect(await person.deliveries.list(question.id)).toMatchObject({ deliveries: [] });
   expect(await person.deliveries.receive(question.id, { event: "shown" })).toBeUndefined();
   expect((await agent.deliveries.list(question.id)).reach.state).toBe("shown");

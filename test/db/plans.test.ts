@@ -44,6 +44,9 @@ const BOUNDED: readonly (readonly [part: string, bound: string])[] = [
   ['from "question_deliveries" where question_id = ? order by', "deliveries of a question"],
   ["from question_deliveries order by question_id desc limit ?", "the limit"],
   ["row_number() over (partition by c.account_id", "the window of a claim; accounts under way"],
+  ["row_number() over (partition by account_id order by", "the window of a look"],
+  ["and silent_since is not null and silent_due_at is null limit", "the limit"],
+  ["from t where is_reminder or not was_shown", "targets of the questions of a step"],
   ["from (select id, due_at, claimed_at from channels", "the limit of a look"],
   ["with recursive a(id) as", "the limit: accounts of one read"],
   ["row_number() over (partition by m.channel_id", "messages that one claim takes"],
@@ -69,6 +72,7 @@ const BOUNDED: readonly (readonly [part: string, bound: string])[] = [
 /** Such parts of triggers: how the statement begins. */
 const BOUNDED_TRIGGERS: readonly (readonly [part: string, bound: string])[] = [
   ["channels_deleted: SEARCH webhook_messages", "the queue of a webhook"],
+  ["keys_silence: SEARCH tasks", "the limit"],
   ["webhook_messages_due_update: SEARCH m", "the first row, or before a test the queue"],
   ["webhook_messages_due_delete: SEARCH m", "the first row, or before a test the queue"],
   ["channels_due_update: SEARCH m", "the first row, or before a test the queue"],

@@ -3,9 +3,10 @@
 import { expect, test } from "bun:test";
 import { SQLiteAsyncDialect } from "drizzle-orm/sqlite-core";
 import { labelOfDevice } from "../../db/devices.ts";
+import { MARKED } from "../../db/silence.ts";
 import { sql } from "../../db/store/sql.ts";
 import { PAGE, readTriggers, triggersPage } from "../../scripts/triggers.ts";
-import { WEBHOOK_LIMITS } from "../../src/notification-limits.ts";
+import { NOTIFICATION_LIMITS, WEBHOOK_LIMITS } from "../../src/notification-limits.ts";
 import { readText } from "../support/documents.ts";
 
 const triggers = readTriggers();
@@ -17,7 +18,7 @@ test("docs/triggers.md is up to date (if not: `bun run db:triggers`)", async () 
 test("limits and durations in triggers match the code", async () => {
   /** Numbers from 10 on; seconds times 1,000 is a unit conversion. */
   const found = triggers.flatMap(({ name, sql }) => {
-    const numbers = sql.replace(/'[^']*'|unixepoch\(\) \* 1000|randomblob\(\d+\)/g, "");
+    const numbers = sql.replace(/'[^']*'|\) \* 1000|randomblob\(\d+\)/g, "");
     return [...numbers.matchAll(/(?<![\w`])\d{2,}\b/g)].map(([text]) => [name, Number(text)]);
   });
   const life = WEBHOOK_LIMITS.message_life * 1000;
@@ -29,6 +30,8 @@ test("limits and durations in triggers match the code", async () => {
     ...of("ended_tokens_replaced", [Number(ended), Number(ended)]),
     ...of("events_webhooks", [WEBHOOK_LIMITS.queued, life, WEBHOOK_LIMITS.queued]),
     ...of("items_webhook_insert", [WEBHOOK_LIMITS.queued, life, WEBHOOK_LIMITS.queued]),
+    ...of("keys_silence", [MARKED]),
+    ...of("tasks_silence", [NOTIFICATION_LIMITS.silent_margin]),
   ]);
 });
 

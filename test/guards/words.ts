@@ -37,7 +37,7 @@ export function typeOf(schema: Schema, name = ""): string {
     const of = typeOf(schema.items);
     return `array of ${of === "string" ? "strings" : of}`;
   }
-  if (schema.type === "number" && /(^|_)at$/.test(name)) return "timestamp";
+  if (schema.type === "number" && /(^|_)(at|since)$/.test(name)) return "timestamp";
   return wordsOf(schema.type);
 }
 

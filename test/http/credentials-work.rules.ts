@@ -145,6 +145,16 @@ export const WORK_RULES: Readonly<Record<string, Rule>> = {
       },
     },
   },
+  "questions.remind": {
+    access: "account",
+    actions: {
+      "[§5.7.10] [§4.1.4]": {
+        names: "question",
+        input: (question_id) => ({ question_id, minutes: 10 }),
+        success: 200,
+      },
+    },
+  },
   "questions.cancel": {
     access: "key",
     actions: {

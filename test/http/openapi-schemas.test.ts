@@ -62,9 +62,9 @@ test("every number in the OpenAPI document has a format that holds its values", 
   const numbers = nodes.filter(([, { type }]) => [type].flat().includes("number"));
   const integers = nodes.filter(([, { type }]) => [type].flat().includes("integer"));
   expect(where(numbers.filter(([, { format }]) => format !== "double"))).toEqual([]);
-  // Every number is a timestamp, so every field that is a number is named `at` or `…_at`.
+  // Every number is a timestamp, so every field that is a number is named `at`, `…_at` or `…_since`.
   const names = new Set(numbers.map(([place]) => place.at(-1)!));
-  expect([...names].filter((name) => !/(^|_)at$/.test(name))).toEqual([]);
+  expect([...names].filter((name) => !/(^|_)(at|since)$/.test(name))).toEqual([]);
   expect(numbers.length).toBeGreaterThan(15);
   const format_of = new Map<string, string>();
   for (const [place, { format, minimum = 0, maximum = 0 }] of integers) {

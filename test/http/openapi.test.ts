@@ -196,6 +196,8 @@ test("real responses have a status and a form that the OpenAPI document lists [Â
   for (const caller of [person, agent]) {
     await call(caller, "GET /v1/questions/{question_id}/deliveries", [question.id]);
   }
+  const soon = { minutes: 10 };
+  await call(person, "POST /v1/questions/{question_id}/reminder", [question.id], soon);
   await call(person, "POST /v1/questions/{question_id}/answer", [question.id], { answer: "c" });
   await call(person, "POST /v1/questions/{question_id}/answer", [question.id], { answer: "a" });
   await call(person, "POST /v1/questions/{question_id}/answer", [question.id], { answer: "a" });

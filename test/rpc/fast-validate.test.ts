@@ -25,6 +25,8 @@ const TASK: z.infer<typeof Task> = {
   completed_at: null,
   seen_at: null,
   host: null,
+  expect_update_within: null,
+  silent_since: null,
 };
 const QUESTION: z.infer<typeof Question> = {
   id: "qst_1",

@@ -98,6 +98,7 @@ export const FIELDS: Readonly<Record<string, Row>> = {
     "\n",
     "a\u2028b",
   ),
+  expect_update_within: integer(300, 86_400, { null_too: true }),
   label: text(80),
   // A value that names no code is `404`, which the pairing test checks.
   code: { ...text(64), good: [] },
@@ -145,6 +146,8 @@ export const FIELDS: Readonly<Record<string, Row>> = {
   fallback: { ...text(4_000), beside: { allow_other: true } },
   note: { ...text(1_000), beside: { answer: "Yes" } },
   expires_in: integer(60, 86_400),
+  // The question of the test world lasts an hour: every time is brought forward to its end.
+  minutes: integer(1, 1_440),
   request_id: text(100, { spaces: true }),
   answer: text(4_000),
   event: oneOf("shown", "opened"),
@@ -161,10 +164,16 @@ export const FIELDS: Readonly<Record<string, Row>> = {
     bad: [
       ...json(null, [], [true], MARK, 1, true, {}, { live_activities: true, extra: MARK }),
       ...json(...["true", 1, 0, null, [], {}].map((value) => ({ live_activities: value }))),
+      ...json(...["true", 1, 0, null, [], {}].map((value) => ({ nudges: value }))),
       `{"__proto__":{"live_activities":true}}`,
       `{"live_activities":true,"__proto__":1}`,
     ],
-    good: json({ live_activities: false }, { live_activities: true }),
+    good: json(
+      { live_activities: false },
+      { live_activities: true },
+      { nudges: false },
+      { live_activities: true, nudges: true },
+    ),
   },
   type: oneOf("webhook", "ntfy"),
   url: {

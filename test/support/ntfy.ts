@@ -137,11 +137,20 @@ export async function startNtfy(options: NtfyOptions = {}) {
   };
 
   const published: Published[] = [];
+  /** Topic and `sequence_id` of each deletion. */
+  const deleted: string[] = [];
   const faults: string[] = [];
   let behaviour: NtfyBehaviour = "ok";
   let received = 0;
   let open = 0;
   const publish = (method: string, path: string, given: string | undefined, text: string) => {
+    // https://docs.ntfy.sh/publish/#deleting-notifications, since 2.16.
+    if (method === "DELETE" && replaces && /^\/[-_\w]{1,64}\/[-_\w]{1,64}$/.test(path)) {
+      if (token && given !== `Bearer ${token}`) return { status: 403, body: { code: 40301 } };
+      deleted.push(path.slice(1));
+      return { status: 200, body: { id: "hwQ2YpKdmg", event: "message_delete" } };
+    }
+    if (method === "DELETE" && !replaces) return { status: 404, body: { code: 40401 } };
     if (method !== "POST" || path !== "/") {
       faults.push(`${method} ${path}`);
       return { status: 404, body: {} };
@@ -197,6 +206,7 @@ export async function startNtfy(options: NtfyOptions = {}) {
   return {
     url: `http://127.0.0.1:${port}`,
     published,
+    deleted,
     faults,
     behave(next: NtfyBehaviour) {
       behaviour = next;

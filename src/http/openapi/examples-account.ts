@@ -6,7 +6,7 @@ import { Session } from "../../model/session.ts";
 const account: Account = {
   id: "acc_01a1fdac0c2b70dcad64de3c67ea9a9c",
   created_at: 1795257273.388,
-  settings: { live_activities: true },
+  settings: { live_activities: true, nudges: true },
 };
 
 const session: Session = {
@@ -45,7 +45,7 @@ export const ACCOUNT_EXAMPLES: Readonly<Record<string, Example>> = {
   },
   "PATCH /v1/account": {
     request: { settings: { live_activities: false } },
-    response: { ...account, settings: { live_activities: false } },
+    response: { ...account, settings: { ...account.settings, live_activities: false } },
   },
   "POST /v1/account/token": {
     request: { token: "mca_7cNw1oRkqUu5LQ2yPzX0sV9dTgHbJmEaFiKt3WvYx8A" },

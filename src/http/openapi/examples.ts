@@ -328,6 +328,10 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     request: { answer: "Yes", note: answered.note },
     response: answered,
   },
+  "POST /v1/questions/{question_id}/reminder": {
+    request: { minutes: 10 },
+    response: { ...question, remind_at: question.created_at + 610 },
+  },
   "GET /v1/questions/{question_id}/deliveries": {
     response: { deliveries: [question_delivery], reach },
   },

@@ -17,6 +17,7 @@ import {
   planSetting,
   planUpdate,
 } from "../../../db/notify/plan.ts";
+import { planNudges } from "../../../db/nudges.ts";
 import type { RowRevision } from "../../../db/outbox.ts";
 import type { Statement } from "../../../db/store/store.ts";
 import type { Clock } from "../../clock.ts";
@@ -119,8 +120,16 @@ export function createNotificationPlans({
       return statements;
     },
 
+    /** Plans for questions that ring again. Placed after the statement that claims them. */
+    ofNudges(claim: { readonly ids: string; readonly revision: string; readonly now: number }) {
+      return on.alert ? [planNudges({ ...claim, lanes: lanes.question })] : [];
+    },
+
     /** Plans for any other change by the account: tells its devices that something changed. */
-    ofAccountChange(account_id: string, changed: RevisionOf<"keys" | "items">): Statement[] {
+    ofAccountChange(
+      account_id: string,
+      changed: RevisionOf<"keys" | "items" | "questions">,
+    ): Statement[] {
       return on.silent ? [planDelivery("silent", of(account_id), changed)] : [];
     },
 

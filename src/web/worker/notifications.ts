@@ -64,8 +64,8 @@ export async function showPush(event: PushEvent): Promise<ShownData | null> {
     silent,
     requireInteraction: notification.requireInteraction ?? false,
     actions: actions.slice(0, MAX_ACTIONS).map(({ action, title }) => ({ action, title })),
-    // A question rings once, each change of a task again.
-    renotify: data.event === "task" && !silent && tag !== "",
+    // A question rings once unless it is to ring again, each change of a task again.
+    renotify: (data.event === "task" || data.again === true) && !silent && tag !== "",
     data,
   });
   if (data.event === "test") for (const page of open) page.postMessage({ type: "tested", tag });

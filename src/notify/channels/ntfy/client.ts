@@ -34,14 +34,23 @@ export function createNtfyClient({ clock, outbound, slots }: Network & { readonl
   /** Sends one request over a connection that the caller has reserved. Never throws. */
   const publish = async (request: NtfyRequest, owner: string): Promise<NtfyAnswer> => {
     const { signal, isLate, end } = requests.begin();
+    const common = headersOf(request);
     try {
+      if (request.again) {
+        const { topic, sequence_id } = request.publish;
+        const url = `${request.server}/${topic}/${sequence_id}`;
+        // Servers before 2.16 refuse it. The publish decides how the attempt ends.
+        await outbound
+          .request({ url, owner, method: "DELETE", headers: common, signal })
+          .catch(() => {});
+      }
       const { status, headers, body } = await outbound.request({
         url: `${request.server}/`,
         owner,
         method: "POST",
         headers: {
           "content-type": "application/json",
-          ...headersOf(request),
+          ...common,
           ...(request.quiet && { firebase: "no" }),
         },
         body: JSON.stringify(request.publish),

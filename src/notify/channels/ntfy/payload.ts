@@ -33,6 +33,8 @@ export interface NtfyRequest {
   readonly quiet?: boolean;
   /** The body of the publish. */
   readonly publish: Publish;
+  /** True: an earlier notification with its `sequence_id` is deleted first, since a replaced one makes no sound. */
+  readonly again?: true;
 }
 
 interface Publish {
@@ -89,7 +91,9 @@ export function render(notification: Notification, destination: Destination): Nt
         ...(actions.length > 0 && { actions }),
         sequence_id: subject,
       });
-      return notification.actions?.shows === "whole" ? withoutCutAnswers(request, body) : request;
+      const whole = notification.actions?.shows === "whole";
+      const sent = whole ? withoutCutAnswers(request, body) : request;
+      return notification.again ? { ...sent, again: true } : sent;
     }
     case "ended": {
       const { subject, title, body } = notification;

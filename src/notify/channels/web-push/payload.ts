@@ -144,8 +144,15 @@ function dataOf(notification: VisibleNotification, ticket: string | null): PushD
   const about = kind === "ended" ? notification.about : kind;
   const id = about === "question" ? { question_id: subject } : { task_id: subject };
   if (kind !== "question") return { v: 1, event: kind, ...id };
-  const { expires_at } = notification;
-  return { v: 1, event: kind, ...id, ...(ticket !== null && { ticket }), expires_at };
+  const { expires_at, again } = notification;
+  return {
+    v: 1,
+    event: kind,
+    ...id,
+    ...(ticket !== null && { ticket }),
+    expires_at,
+    ...(again && { again }),
+  };
 }
 
 /**
