@@ -383,3 +383,18 @@ webTest(
     await until(async () => (await questionOf(person, id)).answer === "Deny");
   },
 );
+
+webTest("a question that is to ring again makes a sound although it is shown", async () => {
+  const { person } = await createPair(app.url);
+  const { show, worker } = await openBehind(person);
+  const rings = () =>
+    worker.evaluate(async () => {
+      const { registration } = globalThis as any;
+      const shown = await registration.getNotifications();
+      return shown.map(({ renotify }: { renotify: boolean }) => renotify);
+    });
+  await show(pushMessage(asked("qst_1", person)));
+  expect(await rings()).toEqual([false]);
+  await show(pushMessage({ ...asked("qst_1", person), again: true }, { body: "Still waiting" }));
+  expect(await rings()).toEqual([true]);
+});

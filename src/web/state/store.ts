@@ -230,6 +230,18 @@ export function createStore() {
       },
     ),
 
+    /** Keys of agents that are silent in a task. */
+    silent: memo(
+      () => versions.tasks,
+      () =>
+        new Set(
+          [...all.tasks.values()]
+            // A task from an older version's archive lacks the field.
+            .filter(({ silent_since }) => silent_since)
+            .map(({ key_id }) => key_id),
+        ),
+    ),
+
     /** Keys, newest first. */
     keys: memo(
       () => versions.keys,

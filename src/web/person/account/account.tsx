@@ -2,7 +2,7 @@
 
 import { KeyRound, LogOut, RefreshCw, Smartphone, Trash2 } from "lucide-react";
 import { useState, useSyncExternalStore } from "react";
-import { type Device, faultOf } from "../../state/api.ts";
+import { type Account, type Device, faultOf } from "../../state/api.ts";
 import { newKeySecret, onNewKeySecret } from "../../state/new-key-secrets.ts";
 import { leave, replaceToken, signOut, unconfirmedToken } from "../../state/session.ts";
 import { Ago } from "../../ui/ago.tsx";
@@ -45,12 +45,12 @@ function Settings() {
   const { api, store } = useSession();
   const account = useStore((one) => one.account());
   const in_trial = useTrialEnd() !== null;
-  const setLive = async (live_activities: boolean) => {
+  const change = async (settings: Partial<Account["settings"]>) => {
     if (!account) return;
     // Optimistic: switch at once, and back if the server refuses.
-    store.setAccount({ ...account, settings: { live_activities } });
+    store.setAccount({ ...account, settings: { ...account.settings, ...settings } });
     try {
-      store.setAccount(await api.accounts.update.mutate({ settings: { live_activities } }));
+      store.setAccount(await api.accounts.update.mutate({ settings }));
     } catch (error) {
       store.setAccount(account);
       toast(faultOf(error).message, { bad: true });
@@ -63,8 +63,17 @@ function Settings() {
         hint="Show tasks in progress on the lock screen of your devices."
         checked={account?.settings.live_activities ?? false}
         disabled={account === null || in_trial}
-        onChange={({ target }) => void setLive(target.checked)}
+        onChange={({ target }) => void change({ live_activities: target.checked })}
       />
+      <div className="mt-4">
+        <Switch
+          label="Nudges"
+          hint="A question that nobody has answered rings once more before it expires."
+          checked={account?.settings.nudges ?? false}
+          disabled={account === null || in_trial}
+          onChange={({ target }) => void change({ nudges: target.checked })}
+        />
+      </div>
     </Section>
   );
 }

@@ -12,7 +12,7 @@ import { BackLink, Facts, Heading, Section } from "../../ui/parts.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { TrialNote, useTrialEnd } from "../account/trial.tsx";
 import { go, useRoute } from "../route.ts";
-import { useKey, useSession } from "../use-store.ts";
+import { useKey, useSession, useStore } from "../use-store.ts";
 import { clientName } from "../words.ts";
 import { Access } from "./access.tsx";
 import { ActivityLog } from "./activity.tsx";
@@ -105,8 +105,14 @@ function Agent({ agent }: { agent: Key }) {
 }
 
 function Overview({ agent: { id } }: { agent: Key }) {
+  const silent = useStore((store) => store.silent().has(id));
   return (
     <>
+      {silent && (
+        <p className="mb-4 text-warn">
+          Silent: no sign of life for longer than one of its tasks expects.
+        </p>
+      )}
       <section className="card mb-4 p-5">
         <h2 className="font-semibold text-base">Tasks</h2>
         <Counts id={id} />

@@ -134,6 +134,7 @@ export function DocsLink() {
 
 function AgentCard({ agent }: { agent: Key }) {
   const unread = useStore((store) => store.unreadOf(agent.id)) ?? 0;
+  const silent = useStore((store) => store.silent().has(agent.id));
   return (
     <a
       href={`#/agents/${agent.id}`}
@@ -143,6 +144,7 @@ function AgentCard({ agent }: { agent: Key }) {
         <bdi dir="auto" className="min-w-0 flex-1 truncate font-semibold text-base">
           {agent.label}
         </bdi>
+        {silent && <Badge tone="warn">Silent</Badge>}
         {unread > 0 && <Badge tone="accent">{unread} unread by the agent</Badge>}
       </p>
       <p className="mt-0.5 truncate text-faint text-sm">

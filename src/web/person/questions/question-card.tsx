@@ -28,6 +28,7 @@ import { DeliveryLine } from "./delivery-line.tsx";
 import { WaitingAnswer } from "./kept-answers.tsx";
 import { DENY, FORMS } from "./permission-words.ts";
 import { Fallback, QuestionContext } from "./question-context.tsx";
+import { Remind } from "./remind.tsx";
 import { useDetails } from "./use-details.ts";
 
 /** Seconds left at which the time is shown as urgent. */
@@ -274,6 +275,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
           <Problem>{fault.message}</Problem>
         </div>
       )}
+      {!waiting && !expired && <Remind question={question} />}
       {/* In the padding of the card, so that nothing moves when the line appears. */}
       <DeliveryLine
         id={id}

@@ -11,7 +11,13 @@ import { TrialNote, useTrialEnd } from "../account/trial.tsx";
 import { go } from "../route.ts";
 import { useDraft } from "../use-draft.ts";
 import { useKeyOptions, useSession, useStore } from "../use-store.ts";
-import { NotifySwitch, PriorityField, type TaskText, TaskTextFields } from "./task-fields.tsx";
+import {
+  NotifySwitch,
+  PriorityField,
+  SilenceField,
+  type TaskText,
+  TaskTextFields,
+} from "./task-fields.tsx";
 
 interface NewTaskProps {
   readonly open: boolean;
@@ -46,6 +52,7 @@ export function NewTask({ open, agent, onClose }: NewTaskProps) {
 interface NewText extends TaskText {
   /** Empty until an agent is chosen. */
   readonly key_id: string;
+  readonly expect_update_within: number | null;
 }
 
 const EMPTY: NewText = {
@@ -54,6 +61,7 @@ const EMPTY: NewText = {
   description: "",
   priority: "medium",
   notify: true,
+  expect_update_within: null,
 };
 
 function Form({ agent }: { agent: string | null }) {
@@ -100,6 +108,12 @@ function Form({ agent }: { agent: string | null }) {
       />
       <TaskTextFields value={value} onChange={set} fault={fault} busy={busy} />
       <PriorityField value={value} onChange={set} />
+      <SilenceField
+        value={value.expect_update_within?.toString() ?? ""}
+        onChange={(seconds) =>
+          set({ ...value, expect_update_within: seconds === "" ? null : Number(seconds) })
+        }
+      />
       <NotifySwitch value={value} onChange={set} />
       <FormProblem fault={fault} />
       <Button type="submit" variant="primary" busy={busy} className="w-full">

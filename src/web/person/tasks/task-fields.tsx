@@ -69,6 +69,41 @@ export function PriorityField<T extends TaskText>({ value, onChange, hints }: Fi
   );
 }
 
+const SILENCES: readonly (readonly [string, string])[] = [
+  ["", "Never"],
+  ["600", "After 10 minutes"],
+  ["1800", "After 30 minutes"],
+  ["3600", "After 1 hour"],
+  ["14400", "After 4 hours"],
+  ["86400", "After 24 hours"],
+];
+
+/** How `expect_update_within` is shown; `value`: seconds as text, empty for null. */
+export const silenceName = (value: string): string =>
+  SILENCES.find(([seconds]) => seconds === value)?.[1] ??
+  `After ${Math.round(Number(value) / 60)} minutes`;
+
+interface SilenceProps {
+  /** Seconds as text; empty for null. */
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly hint?: ReactNode;
+}
+
+/** Chooses `expect_update_within` (§3.3). */
+export function SilenceField({ value, onChange, hint }: SilenceProps) {
+  const known = SILENCES.some(([seconds]) => seconds === value);
+  return (
+    <SelectField
+      label="Tell me if the agent falls silent"
+      hint={hint ?? "While the task is in progress."}
+      value={value}
+      onChange={({ target }) => onChange(target.value)}
+      options={known ? SILENCES : [...SILENCES, [value, silenceName(value)]]}
+    />
+  );
+}
+
 export function NotifySwitch<T extends TaskText>({ value, onChange, hints }: FieldsProps<T>) {
   return (
     <Switch

@@ -13,7 +13,13 @@ import { useIsMounted } from "../../ui/use-is-mounted.ts";
 import { useDraft } from "../use-draft.ts";
 import { useSession } from "../use-store.ts";
 import { PRIORITY_NAMES, STATUS_NAMES, STATUS_OPTIONS } from "../words.ts";
-import { NotifySwitch, PriorityField, TaskTextFields } from "./task-fields.tsx";
+import {
+  NotifySwitch,
+  PriorityField,
+  SilenceField,
+  silenceName,
+  TaskTextFields,
+} from "./task-fields.tsx";
 
 /** The values of the form's fields for a task; numbers as text. */
 const valuesOf = ({ title, description, status, priority, notify, ...task }: Task) => ({
@@ -24,6 +30,7 @@ const valuesOf = ({ title, description, status, priority, notify, ...task }: Tas
   notify,
   progress: task.progress?.toString() ?? "",
   status_note: task.status_note ?? "",
+  expect_update_within: task.expect_update_within?.toString() ?? "",
 });
 type Values = ReturnType<typeof valuesOf>;
 
@@ -66,7 +73,13 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
     setSlip(progress === undefined ? "must be a whole number from 0 to 100" : undefined);
     if (progress === undefined) return;
     const status_note = value.status_note.trim() === "" ? null : value.status_note;
-    const patch = differences({ ...value, progress, status_note }, task);
+    const expect_update_within =
+      value.expect_update_within === "" ? null : Number(value.expect_update_within);
+    const patch = differences(
+      { ...value, progress, status_note, expect_update_within },
+      // A task from an older version's archive lacks the field.
+      { ...task, expect_update_within: task.expect_update_within ?? null },
+    );
     void run(async () => {
       const { result, changed } = await draft.send(() =>
         api.tasks.update.mutate({ task_id: task.id, ...patch }),
@@ -121,6 +134,11 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
         onChange={({ target }) => change({ ...value, status_note: target.value })}
         error={fault?.fields.status_note}
       />
+      <SilenceField
+        value={value.expect_update_within}
+        onChange={(expect_update_within) => change({ ...value, expect_update_within })}
+        hint={hints.expect_update_within}
+      />
       <NotifySwitch value={value} onChange={change} hints={hints} />
       <FormProblem fault={fault} />
       <div className="flex flex-wrap gap-3">
@@ -136,6 +154,7 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
 function shownOf(values: Values, name: keyof Values): string {
   if (name === "status") return STATUS_NAMES[values.status];
   if (name === "priority") return PRIORITY_NAMES[values.priority];
+  if (name === "expect_update_within") return silenceName(values.expect_update_within);
   if (name === "notify") return values.notify ? "on" : "off";
   return values[name] || "empty";
 }

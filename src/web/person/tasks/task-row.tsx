@@ -8,6 +8,7 @@ import { AgoInLink } from "../../ui/ago.tsx";
 import { classes } from "../../ui/classes.ts";
 import { Badge, ProgressBar, type Tone } from "../../ui/parts.tsx";
 import { OneLine } from "../../ui/prose.tsx";
+import { timeOf } from "../../ui/time.ts";
 import { toast } from "../../ui/toast.tsx";
 import { useAction } from "../../ui/use-action.ts";
 import { labelOf, useKey, useSession, useTask } from "../use-store.ts";
@@ -74,11 +75,17 @@ export const TaskRow = memo(({ id, search }: { id: string; search: string }) => 
   );
 });
 
-function Byline({ task: { key_id, status_note } }: { task: Task }) {
+function Byline({ task: { key_id, status_note, silent_since } }: { task: Task }) {
   const key = useKey(key_id);
   return (
     <span className="min-w-0 flex-1 truncate">
       <bdi className="text-soft">{labelOf(key)}</bdi>
+      {silent_since && (
+        <>
+          {", "}
+          <span className="text-warn">silent since {timeOf(silent_since)}</span>
+        </>
+      )}
       {status_note !== null && (
         <>
           {" · "}

@@ -77,6 +77,7 @@ function Details({ task, open, onEdit, onGone }: DetailsProps) {
         <Badge tone={task.status === "done" ? "ok" : "accent"}>{STATUS_NAMES[task.status]}</Badge>
         <PriorityBadge priority={task.priority} />
         {!task.notify && <Badge>Muted</Badge>}
+        {task.silent_since && <Badge tone="warn">Silent</Badge>}
       </div>
       {task.status_note !== null && (
         <Prose text={task.status_note} className="border-accent border-l-2 pl-3 text-base" />
@@ -108,6 +109,9 @@ function Details({ task, open, onEdit, onGone }: DetailsProps) {
           ...(task.host === null ? [] : [["Host", <bdi key="h">{task.host}</bdi>] as const]),
           ["Created", <Ago key="c" at={task.created_at} />],
           ["Updated", <Ago key="u" at={task.updated_at} />],
+          ...(task.silent_since
+            ? [["Agent silent since", <Ago key="q" at={task.silent_since} />] as const]
+            : []),
           ...(task.completed_at === null
             ? []
             : [["Finished", <Ago key="f" at={task.completed_at} />] as const]),
