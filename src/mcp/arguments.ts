@@ -7,6 +7,8 @@ import type { Arguments } from "../rpc/meta.ts";
 interface ReaderOptions {
   /** Argument -> its schema in the procedure. */
   readonly fields: ReadonlyMap<string, z.ZodType>;
+  /** Arguments that `tools/list` leaves out, so no client fills them in. */
+  readonly unlisted: readonly string[];
   /** True: an absent field stays as it is, so an empty value may mean to clear it. */
   readonly patches: boolean;
 }
@@ -21,8 +23,9 @@ const PYTHON: Readonly<Record<string, unknown>> = { True: true, False: false, No
  * to the procedure unchanged, which rejects what it does not accept. `left_unchanged`: arguments that could clear a field,
  * but whose empty value counted as not set.
  */
-export function createArgumentReader({ fields: schemas, patches }: ReaderOptions) {
+export function createArgumentReader({ fields: schemas, unlisted, patches }: ReaderOptions) {
   const fields = new Map([...schemas].map(([name, schema]) => [name, fieldOf(schema)]));
+  const listed = [...fields.keys()].filter((name) => !unlisted.includes(name));
 
   return (sent: Arguments): { given: Arguments; left_unchanged: readonly string[] } => {
     // Without a prototype, so that a field named `__proto__` is like any other.
@@ -30,7 +33,7 @@ export function createArgumentReader({ fields: schemas, patches }: ReaderOptions
     if (fields.size === 0) return { given, left_unchanged: [] };
     const clearing: Record<string, unknown> = {};
     const left_unchanged: string[] = [];
-    let leaves_unset = [...fields.keys()].every((name) => Object.hasOwn(sent, name));
+    let leaves_unset = listed.every((name) => Object.hasOwn(sent, name));
     for (const name of Object.keys(sent)) {
       const field = fields.get(name);
       const value = field ? field.parse(sent[name]) : sent[name];

@@ -82,6 +82,7 @@ function toTool(procedure: Procedure<Context>, mcp: ToolMeta, list: SchemaList) 
         .filter(([name]) => !account_only.includes(name))
         .map(([name, schema]) => [name === "wait" ? WAIT : name, schema]),
     ),
+    unlisted,
     patches: meta.openapi?.method === "PATCH",
   });
 

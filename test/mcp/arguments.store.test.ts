@@ -274,3 +274,13 @@ test("REST stays strict about arguments", async () => {
     expect((await agent.send("POST /v1/tasks", body)).status).toBe(422);
   }
 });
+
+test("tools accept expect_update_within, which tools/list leaves out, and null clears it [§12.3.8]", async () => {
+  const rpc = newEra(app.url, agent.secret);
+  const { tools } = (await rpc("tools/list", {})).body.result;
+  expect(JSON.stringify(tools)).not.toContain("expect_update_within");
+  const task = await ok(rpc, "create_task", { title: "x", expect_update_within: "600" });
+  expect(task.expect_update_within).toBe(600);
+  const cleared = { task_id: task.id, expect_update_within: null };
+  expect((await ok(rpc, "update_task", cleared)).expect_update_within).toBeNull();
+});
