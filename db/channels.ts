@@ -75,6 +75,21 @@ const liveSession = sql`(${p("session_id")} is null or exists (select 1 from cre
   where id = ${p("session_id")} and account_id = ${p("account_id")} and kind = 'account_token'))`;
 const full = sql.raw(LIMITS.channels_per_account);
 
+/** Columns of a new channel that have no value yet. */
+export const NEW_CHANNEL = {
+  error_code: null,
+  error_at: null,
+  confirmed_at: null,
+  held_until: null,
+  claimed_at: null,
+  key_id: null,
+  set_by: null,
+  due_at: null,
+  listen_error: null,
+  listen_error_at: null,
+  reached_at: null,
+} as const;
+
 /** Inserts unless the account or the sign-in has ended, or the account has its full number of channels. */
 export const insertChannel = statement(
   insertWhere(

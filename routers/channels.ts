@@ -1,7 +1,14 @@
 /** Procedures of notification channels (§19.2). */
 
 import { z } from "zod";
-import { Channel, ChannelInput, ChannelPatch, channelRule } from "../src/model/channel.ts";
+import {
+  Channel,
+  ChannelInput,
+  ChannelLink,
+  ChannelLinkInput,
+  ChannelPatch,
+  channelRule,
+} from "../src/model/channel.ts";
 import { Delivery } from "../src/model/delivery.ts";
 import { Id } from "../src/model/text.ts";
 import { account, router, routes } from "./trpc.ts";
@@ -45,6 +52,46 @@ export const channels = router({
         .meta({ id: "ChannelWithSecret" }),
     )
     .mutation(({ ctx, input }) => ctx.services.channels.create(ctx.caller, input)),
+
+  createLink: account
+    .meta({
+      openapi: route("POST /v1/channels/links", "createChannelLink", {
+        summary: "Create a link that adds a channel",
+        description:
+          "The person opens the link in the app of the service and taps Start. The channel exists only after the account has confirmed who that was.",
+      }),
+      status: 201,
+      may_be_slow: true,
+    })
+    .input(ChannelLinkInput)
+    .output(ChannelLink)
+    .mutation(({ ctx, input }) => ctx.services.channelLinks.create(ctx.caller, input)),
+
+  getLink: account
+    .meta({
+      openapi: route("GET /v1/channels/links/{link_id}", "getChannelLink", {
+        summary: "See who has opened a link",
+        description: "Not found once the link has expired or was confirmed.",
+      }),
+      errors: ["not_found"],
+    })
+    .input(z.strictObject({ link_id: Id }))
+    .output(ChannelLink)
+    .query(({ ctx, input }) => ctx.services.channelLinks.get(ctx.caller, input.link_id)),
+
+  confirmLink: account
+    .meta({
+      openapi: route("POST /v1/channels/links/{link_id}/confirm", "confirmChannelLink", {
+        summary: "Add the channel of whoever opened a link",
+        description: "A repetition returns the same channel.",
+      }),
+      status: 201,
+      body_optional: true,
+      errors: ["not_found", "link_not_opened", "too_many_channels"],
+    })
+    .input(z.strictObject({ link_id: Id }).meta({ id: "ChannelLinkConfirm" }))
+    .output(z.object({ channel: Channel }).meta({ id: "LinkedChannel" }))
+    .mutation(({ ctx, input }) => ctx.services.channelLinks.confirm(ctx.caller, input.link_id)),
 
   key: account
     .meta({

@@ -6,6 +6,7 @@ import type { McpSession } from "../src/model/mcp-session.ts";
 import type { CallContext } from "../src/rpc/context.ts";
 import type { Accounts } from "../src/services/accounts.ts";
 import type { Attestations } from "../src/services/attestations.ts";
+import type { ChannelLinksService } from "../src/services/channel-links.ts";
 import type { Channels } from "../src/services/channels.ts";
 import type { Consents } from "../src/services/consents.ts";
 import type { Deliveries } from "../src/services/deliveries.ts";
@@ -30,6 +31,7 @@ export interface Services {
   readonly pairings: Pairings;
   readonly devices: Devices;
   readonly channels: Channels;
+  readonly channelLinks: ChannelLinksService;
   readonly keys: Keys;
   readonly keyWebhooks: KeyWebhooks;
   readonly grants: Grants;

@@ -247,6 +247,20 @@ export const CONFIG = {
       .refine(isOrigin, "must be an origin such as https://ntfy.example")
       .default("https://ntfy.sh"),
   },
+  TELEGRAM_BOT_TOKEN: {
+    doc: "Token of a Telegram bot, as BotFather gives it, through which every account can be reached; when unset, each account names its own bot",
+    schema: text(
+      /^\d{1,20}:[A-Za-z0-9_-]{10,100}$/,
+      "must be the token of a bot, such as 123456789:AAExample",
+    ).optional(),
+  },
+  TELEGRAM_API_ROOT: {
+    doc: "Origin of another Bot API server, such as `http://127.0.0.1:8081`; its network must be public or in `OUTBOUND_PRIVATE`",
+    schema: z
+      .string()
+      .refine(isOrigin, "must be an http(s) origin such as http://127.0.0.1:8081")
+      .default("https://api.telegram.org"),
+  },
   PUSH_CONTENT: {
     doc: "`generic` leaves titles, prompts and notes out of notifications; the app fetches them",
     schema: z.enum(["full", "generic"], "must be full or generic").default("full"),

@@ -39,6 +39,7 @@ import { createOutbound, type OutboundOptions } from "./outbound/guard.ts";
 import { createResolver } from "./outbound/resolver.ts";
 import { createAccounts } from "./services/accounts.ts";
 import { createAttestations } from "./services/attestations.ts";
+import { createChannelLinks } from "./services/channel-links.ts";
 import { createChannels } from "./services/channels.ts";
 import { createConsents } from "./services/consents.ts";
 import { createDeliveries } from "./services/deliveries.ts";
@@ -206,9 +207,20 @@ export async function createCore(deps: AppDeps) {
   const admitAddressUse = createAddressUses({ store, clock, is_on: limits_on });
   const questions = createQuestions({ ...service_deps, keys });
   const replies = createReplies({ ...service_deps, questions, tickets });
+  const channel_links = createChannelLinks({
+    ...service_deps,
+    admitAddressUse,
+    linkedChannel(type) {
+      const found = lanes.find(({ channel }) => channel.name === type);
+      const { links, lane } = found?.connection ?? {};
+      const listen = found?.channel.listen;
+      return links && listen && lane !== undefined ? { lane, links, listen } : undefined;
+    },
+  });
   const listener = createListener({
     ...{ store, clock, timers, ids, log, config, outbound, channels },
-    handle: replies.handle,
+    handle: (event, account_id) =>
+      event.kind === "link" ? channel_links.visited(event) : replies.handle(event, account_id),
   });
   const attestations = createAttestations({ ...service_deps, check, log });
   const start_code = createStartCode({ store, signer });
@@ -239,6 +251,7 @@ export async function createCore(deps: AppDeps) {
       config,
       tests_per_hour: limits_on ? RATES.channel_tests.quota : 0,
     }),
+    channelLinks: channel_links,
     keyWebhooks: createKeyWebhooks({
       ...service_deps,
       keys,

@@ -111,6 +111,12 @@ export const ERRORS = {
     title: "The account has too many channels",
     help: "The account has as many notification channels as it may have. Delete one that is no longer used.",
   },
+  link_not_opened: {
+    status: 409,
+    trpc: "CONFLICT",
+    title: "Nobody has opened the link yet",
+    help: "The link that adds the channel has to be opened first, in the app of its service. Read the link to see who opened it, and confirm it then.",
+  },
   inbox_full: {
     status: 409,
     trpc: "CONFLICT",

@@ -6,7 +6,7 @@ import type { Clock } from "./clock.ts";
 /** Prefixes of ids (§1.4.1). */
 type IdPrefix =
   | ("acc" | "ses" | "key" | "tsk" | "qst" | "itm" | "act")
-  | ("chn" | "dlv" | "msg")
+  | ("chn" | "lnk" | "dlv" | "msg")
   | ("crd" | "grt" | "apv");
 
 export interface Ids {

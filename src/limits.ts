@@ -169,6 +169,11 @@ export const LIMITS = {
   /** Hex digits of a push token. */
   push_token: 512,
   channels_per_account: 20,
+  /** Open links of an account by which it adds channels; one more ends the oldest. Seconds for which one is open. */
+  channel_links: 5,
+  channel_link_life: 600,
+  /** Characters of the name and the user name of who opened a link. */
+  link_name: 100,
   /** Characters of the name of a time zone. */
   time_zone: 64,
 

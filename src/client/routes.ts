@@ -28,6 +28,9 @@ export const ROUTES = {
   channels: {
     list: { method: "GET", path: "/v1/channels" },
     create: { method: "POST", path: "/v1/channels", body: true },
+    createLink: { method: "POST", path: "/v1/channels/links", body: true },
+    getLink: { method: "GET", path: "/v1/channels/links/{link_id}" },
+    confirmLink: { method: "POST", path: "/v1/channels/links/{link_id}/confirm" },
     key: { method: "GET", path: "/v1/web-push/key" },
     update: { method: "PATCH", path: "/v1/channels/{channel_id}", body: true },
     delete: { method: "DELETE", path: "/v1/channels/{channel_id}" },

@@ -6,7 +6,9 @@ import { LIMITS, OUTBOUND } from "../limits.ts";
 import { TaskPriority } from "./task.ts";
 import { isStorable, Label, Timestamp, UNSTORABLE } from "./text.ts";
 
-export const ChannelType = z.enum(["ntfy", "web_push", "webhook"]).meta({ id: "ChannelType" });
+export const ChannelType = z
+  .enum(["ntfy", "web_push", "webhook", "telegram"])
+  .meta({ id: "ChannelType" });
 
 export const ChannelSubject = z.enum(["questions", "tasks"]).meta({ id: "ChannelSubject" });
 
@@ -141,6 +143,7 @@ export type ChannelInput = z.infer<typeof ChannelInput>;
 export function channelRule(_caller: unknown, raw: unknown): FieldReasons {
   if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return {};
   const type = "type" in raw ? raw.type : undefined;
+  if (LinkType.safeParse(type).success) return { type: "is added by POST /v1/channels/links" };
   const browser = type === "web_push";
   const topic = !browser && type !== "webhook";
   const other = browser ? "url" : "subscription";
@@ -155,6 +158,41 @@ export function channelRule(_caller: unknown, raw: unknown): FieldReasons {
     ...("replies" in raw && !topic && { replies: "is for ntfy only" }),
   };
 }
+
+/** Types whose channels are added by a link (§19.2.7). */
+const LinkType = z.enum(["telegram"]).meta({ id: "ChannelLinkType" });
+
+/** Body of `POST /v1/channels/links`. */
+export const ChannelLinkInput = z
+  .strictObject({
+    type: LinkType,
+    label: Label,
+    token: z
+      .string()
+      .regex(/^[!-~]{1,200}$/, "must be a token of at most 200 characters")
+      .exactOptional()
+      .meta({
+        maxLength: 200,
+        description: "Token of the account's own bot; the bot of the server when absent",
+      }),
+  })
+  .meta({ id: "ChannelLinkCreate" });
+export type ChannelLinkInput = z.infer<typeof ChannelLinkInput>;
+
+/** A link that adds a channel once somebody has opened it and the account confirms who that was (§19.2.7). */
+export const ChannelLink = z
+  .object({
+    id: z.string(),
+    link: z.string().meta({ description: "To be opened in the app of the service" }),
+    expires_at: Timestamp,
+    from: z
+      .object({ name: z.string(), username: z.string().nullable() })
+      .meta({ id: "ChannelLinkVisitor" })
+      .nullable()
+      .meta({ description: "Who opened it first; null if nobody has" }),
+  })
+  .meta({ id: "ChannelLink" });
+export type ChannelLink = z.infer<typeof ChannelLink>;
 
 /** Body of `PATCH /v1/channels/{channel_id}`. */
 export const ChannelPatch = z.strictObject({ ...SETTINGS, label: Label.exactOptional() });

@@ -129,6 +129,8 @@ export interface Connection<Request = unknown, Answer = unknown> {
   readonly account_share?: number;
   /** Called once, after the store opens and before any other method. */
   prepare?(shared: Shared): Promise<void>;
+  /** Set if its channels are added by a link that the person opens in the service (§19.2.7). */
+  readonly links?: ChannelLinks;
   /** Public key with which browsers subscribe. Called after `prepare`. */
   clientKey?(): string;
   /**
@@ -143,6 +145,24 @@ export interface Connection<Request = unknown, Answer = unknown> {
   check?(address: string, origin: RequestOrigin): Promise<string | null>;
   /** Aborts the requests under way: their `send` resolves at once. */
   abort(): void;
+}
+
+/** How a channel is added by a link (§19.2.7). */
+export interface ChannelLinks {
+  /** The host that is asked, for the limit of §10.6.8. */
+  readonly host: string;
+  /**
+   * Checks `token`, or the operator's if that is null, within 10 seconds, and makes the address of `PendingLink`. Never
+   * throws. `owner`: id of the account.
+   */
+  begin(
+    token: string | null,
+    owner: string,
+  ): Promise<{ readonly address: string } | { readonly fields: FieldReasons }>;
+  /** The link with a code of letters, digits, `-` and `_`, at most 64. `address`: as in `PendingLink`. Pure. */
+  linkOf(address: string, code: string): string;
+  /** A URL without a secret, whose origin and last characters are shown with the channel. Pure. */
+  urlOf(address: string): string;
 }
 
 /** Where a notification is sent, and what the person has seen there of its subject. */

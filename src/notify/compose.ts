@@ -45,11 +45,14 @@ export function composeQuestion(
     priority: "urgent",
     again,
     actions: full
-      ? { kind, ...answersTo(question), expires_at }
-      : { kind, options: [], expires_at },
+      ? { kind, ...answersTo(question), own_words: takesOwnWords(question), expires_at }
+      : { kind, options: [], own_words: false, expires_at },
     expires_at,
   };
 }
+
+const takesOwnWords = ({ kind, allow_other = false }: Question): boolean =>
+  kind === "text" || allow_other;
 
 /**
  * The answers to a request for permission that a ticket may send: those that its notification offers. With generic
@@ -124,7 +127,11 @@ export function composeEndedQuestion(
   const title = key ? `Question from ${key.label}` : "Question";
   const { status = "cancelled", answer = null } = question ?? {};
   const body = full && answer !== null ? `${ENDED[status]}: ${answer}` : ENDED[status];
-  return { kind: "ended", about: "question", subject, title, body, expires_at };
+  const asked =
+    full && question !== null
+      ? { text: askedIn(question), is_request: question.action !== undefined }
+      : null;
+  return { kind: "ended", about: "question", subject, title, body, asked, expires_at };
 }
 
 /** Says that a task was deleted or has expired. Its title is gone by then. */
@@ -134,7 +141,7 @@ export function composeEndedTask(
   { expires_at }: Pick<EndedAlert, "expires_at">,
 ): EndedAlert {
   const title = key ? `Task of ${key.label}` : "Task";
-  return { kind: "ended", about: "task", subject, title, body: "Deleted", expires_at };
+  return { kind: "ended", about: "task", subject, title, body: "Deleted", asked: null, expires_at };
 }
 
 /** The test of a channel, without any data of the account. `subject`: id of the channel. */

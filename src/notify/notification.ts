@@ -25,6 +25,8 @@ export interface Alert extends VisibleFields {
   readonly subtitle: string;
   /** `passive` makes no sound; `urgent` gets through Do Not Disturb where the system permits it. */
   readonly urgency: "urgent" | "active" | "passive";
+  /** Set in the channel's quiet hours: it is `passive` for that reason alone. */
+  readonly quiet?: true;
   readonly priority: Task["priority"];
   /** True if it rings although an alert of its subject may be shown: a nudge or a reminder (§5.7.10). */
   readonly again: boolean;
@@ -43,6 +45,8 @@ interface Actions {
    * the page, and options that permit the request are left out (§14.3.8).
    */
   readonly shows?: "whole" | "part";
+  /** True if the person may also answer in other words, which every `text` is answered in. False for generic content. */
+  readonly own_words: boolean;
 }
 
 /** Shows nothing. Says that something changed, or removes alerts. */
@@ -58,6 +62,14 @@ export interface Silent {
 export interface EndedAlert extends VisibleFields {
   readonly kind: "ended";
   readonly about: "question" | "task";
+  /** What the alert of a question said, for channels that keep it; null for a task, and for generic content. */
+  readonly asked: Asked | null;
+}
+
+interface Asked {
+  readonly text: string;
+  /** True for a request for permission, whose text is shown in a fixed-width font. */
+  readonly is_request: boolean;
 }
 
 /** Shows that a channel works. */

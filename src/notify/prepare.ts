@@ -81,7 +81,9 @@ export function prepareDelivery(
   const { parts } = delivery;
   const is_nudge = parts.includes("nudge") && !parts.includes("reminder");
   if (quiet && is_nudge && question_delivery.sent_at !== null) return obsolete("quiet_hours");
-  const notification = quiet ? { ...composed, urgency: "passive" as const } : composed;
+  const notification = quiet
+    ? { ...composed, urgency: "passive" as const, quiet: true as const }
+    : composed;
   const { base_url } = context;
   const about = {
     ticket:

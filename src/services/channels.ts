@@ -9,6 +9,7 @@ import {
   insertChannel,
   isEndpointOfOther,
   labelTarget,
+  NEW_CHANNEL,
   updateChannel,
 } from "../../db/channels.ts";
 import type { Statement } from "../../db/store/store.ts";
@@ -144,24 +145,15 @@ export function createChannels(deps: ChannelsDeps) {
         reached_at: null,
       } as const;
       const row = insertChannel({
+        ...NEW_CHANNEL,
         ...channel,
         account_id,
         session_id,
         secret,
         endpoint_digest,
         host,
-        error_code: null,
-        error_at: null,
         revision: ids.unique(),
-        confirmed_at: null,
-        held_until: null,
-        claimed_at: null,
-        key_id: null,
-        set_by: null,
-        due_at: null,
         listener,
-        listen_error: null,
-        listen_error_at: null,
       });
       const old = exclusive
         ? [deleteReplacedChannels({ account_id, session_id, endpoint_digest, type })]
@@ -257,8 +249,8 @@ export function createChannels(deps: ChannelsDeps) {
   };
 }
 
-/** A channel whose answers do not arrive is failing, however well it sends. */
-function toChannel({ channel, last_error, listening }: Row): Channel {
+/** The channel as clients see it: one whose answers do not arrive is failing, however well it sends. */
+export function toChannel({ channel, last_error, listening }: Row): Channel {
   const { key, code, at } = listening ?? {};
   const replies = key != null;
   const sending = errorOf(last_error);

@@ -4,6 +4,7 @@ import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
 import { createTask } from "../support/client.ts";
 import { BODY_ROUTES, nameOf, type Route } from "../support/routes.ts";
+import { startTelegram } from "../support/telegram.ts";
 import { MARK } from "../support/wire.ts";
 import {
   bodyBeside,
@@ -16,7 +17,10 @@ import {
   withField,
 } from "../support/world.ts";
 
-const app = await startTestApp();
+const telegram = await startTelegram();
+const app = await startTestApp({
+  env: { TELEGRAM_API_ROOT: telegram.url, TELEGRAM_BOT_TOKEN: telegram.newBot().token },
+});
 const world = await createWorld(app);
 
 async function forEachField(
@@ -92,6 +96,7 @@ test("a missing required field is 422 [§9.2.1 422]", async () => {
     "PUT /v1/tasks/{task_id}/live-activity": ["device_id", "push_token"],
     "DELETE /v1/tasks/{task_id}/live-activity": ["device_id"],
     "POST /v1/channels": ["type", "label"],
+    "POST /v1/channels/links": ["type", "label"],
     "POST /v1/questions": ["prompt"],
     "POST /v1/questions/{question_id}/answer": ["answer"],
     "POST /v1/questions/{question_id}/receipts": ["event"],

@@ -130,6 +130,10 @@ export const RULES: Readonly<Record<string, Rule>> = {
     access: "account",
     actions: { "[§19.2.2]": { input: () => WEBHOOK, success: 201 } },
   },
+  // Without a bot none can be made: test/api/channel-links.store.test.ts tests who may see and confirm a link.
+  "channels.createLink": { access: "account", actions: {} },
+  "channels.getLink": { access: "account", actions: {} },
+  "channels.confirmLink": { access: "account", actions: {} },
   "channels.key": {
     access: "account",
     actions: { "[§19.2.6]": { input: () => ({}), success: 200 } },

@@ -176,6 +176,12 @@ export const FIELDS: Readonly<Record<string, Row>> = {
     ),
   },
   type: oneOf("webhook", "ntfy"),
+  "channels.createLink type": oneOf("telegram"),
+  "channels.createLink token": {
+    bad: [...NO_TEXT, "null", ...json("", "1:2", MARK, "7".repeat(201), "701:é", " 1:2")],
+    // No bot is known there.
+    good: [],
+  },
   url: {
     bad: [
       ...[...NO_TEXT, ...NOT_STORABLE, "null"],

@@ -53,6 +53,7 @@ export async function createWorld({ url }: Pick<TestApp, "url">) {
     code: (await person.send("POST /v1/pairings", {})).body.code,
     token: newToken(),
     channel_id: hook.channel.id,
+    link_id: hook.channel.id.replace("chn", "lnk"),
     grant_id: granted.grants[0].id,
     request,
     secret: "waits for nothing",

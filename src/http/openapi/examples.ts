@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { Authorization, Grant } from "../../model/authorization.ts";
-import { Channel } from "../../model/channel.ts";
+import { Channel, ChannelLink } from "../../model/channel.ts";
 import { Delivery, type Reach } from "../../model/delivery.ts";
 import { Device } from "../../model/device.ts";
 import { Agent, type Item } from "../../model/item.ts";
@@ -76,6 +76,13 @@ const channel: Channel = {
 };
 
 const { state, last_sent_at, last_error, missed, created_at, origin, hint } = channel;
+
+const link: ChannelLink = {
+  id: "lnk_01a1fdad7c40723e8f5d9b0c6a1e2f34",
+  link: "https://t.me/example_relay_bot?start=2mS0bWvT5uQkJr8Zc1xN7aYdLpEoGhFiB3nKtUq6s4w",
+  expires_at: 1795257950.4,
+  from: { name: "Anna Example", username: "anna" },
+};
 
 const delivery: Delivery = {
   id: "dlv_01a1fdad7d9a74c2b1e83f5a60d7c921",
@@ -209,6 +216,7 @@ const RESOURCES = new Map<z.ZodType, unknown>([
   [Agent, agent],
   [Authorization, authorization],
   [Channel, channel],
+  [ChannelLink, link],
   [Delivery, delivery],
   [Device, device],
   [Grant, grant],
@@ -245,6 +253,22 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     response: {
       channel: { ...channel, last_sent_at: null },
       secret: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDpZk3Vy1mQ0k=",
+    },
+  },
+  "POST /v1/channels/links": {
+    request: { type: "telegram", label: "My phone" },
+    response: { ...link, from: null },
+  },
+  "POST /v1/channels/links/{link_id}/confirm": {
+    response: {
+      channel: {
+        ...channel,
+        type: "telegram",
+        label: "My phone",
+        last_sent_at: null,
+        origin: "https://t.me",
+        hint: "_bot",
+      },
     },
   },
   "GET /v1/web-push/key": {

@@ -1,7 +1,15 @@
 /** One channel: its state, and buttons to test, edit and delete it. */
 
 import type { LucideIcon } from "lucide-react";
-import { BellRing, MonitorSmartphone, Pencil, Send, Trash2, Webhook } from "lucide-react";
+import {
+  BellRing,
+  MessageCircle,
+  MonitorSmartphone,
+  Pencil,
+  Send,
+  Trash2,
+  Webhook,
+} from "lucide-react";
 import { useState, useSyncExternalStore } from "react";
 import type { Channel } from "../../../state/api.ts";
 import { onPushChannel, pushChannelId } from "../../../state/push-channel.ts";
@@ -15,6 +23,7 @@ const ICONS: Readonly<Record<Channel["type"], LucideIcon>> = {
   ntfy: BellRing,
   web_push: MonitorSmartphone,
   webhook: Webhook,
+  telegram: MessageCircle,
 };
 
 interface RowProps {

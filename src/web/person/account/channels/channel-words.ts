@@ -8,6 +8,7 @@ export const TYPE_NAMES: Readonly<Record<Channel["type"], string>> = {
   ntfy: "ntfy",
   web_push: "Browser",
   webhook: "Webhook",
+  telegram: "Telegram",
 };
 
 export const STATE_NAMES: Readonly<Record<Channel["state"], readonly [Tone, string]>> = {
@@ -20,6 +21,10 @@ export const STATE_NAMES: Readonly<Record<Channel["state"], readonly [Tone, stri
 const FAULTS: Readonly<Record<string, string>> = {
   answer_too_large: "it responded with too much data",
   unexpected_answer: "something else responded, such as a login page",
+  bad_token: "the token of its bot doesn't work",
+  blocked: "the bot was blocked",
+  chat_not_found: "the chat with the bot doesn't exist",
+  conflict: "another program uses the same bot",
   busy: "too many connections to it were in use",
   failed: "the connection failed",
   forbidden_address: "Relay isn't allowed to call this address",

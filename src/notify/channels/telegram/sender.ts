@@ -1,0 +1,65 @@
+/** Sends, edits and replaces messages, within the rates that Telegram permits (§19.9.3). */
+
+import type { Clock } from "../../../clock.ts";
+import type { Config } from "../../../config.ts";
+import type { Network, RequestOrigin } from "../../channel.ts";
+import { createTimedRequests, TIME_LIMIT } from "../../requests.ts";
+import { tokenOf } from "./address.ts";
+import { isGone, type TelegramAnswer } from "./classify.ts";
+import { type Calls, createCalls } from "./client.ts";
+import { createPace } from "./pace.ts";
+import type { TelegramRequest } from "./payload.ts";
+
+/** Requests under way at once, per process. */
+const IN_FLIGHT = 64;
+
+/** The connection of the lane. */
+export function createTelegramSender(config: Config, clock: Clock, { outbound }: Network) {
+  const call = createCalls(outbound, config);
+  const requests = createTimedRequests(clock);
+  const pace = createPace(clock);
+
+  /** Sends the message, or changes the one that is there. */
+  const carryOut = async (
+    request: TelegramRequest,
+    options: Pick<Parameters<Calls>[1], "token" | "owner" | "seconds" | "signal">,
+  ): Promise<TelegramAnswer> => {
+    const own = request.address.token !== null;
+    const { chat: chat_id } = request.address;
+    const { message, edit, replaces, or_send } = request;
+    if (edit !== null) {
+      const params = { chat_id, message_id: edit, ...message };
+      const { disable_notification: _, ...edited } = params;
+      const answer = await call("editMessageText", { ...options, params: edited });
+      if (answer.kind === "ok") return { kind: "ok", message_id: edit };
+      if (!isGone(answer) || !or_send) return { ...answer, own, edit };
+    }
+    const answer = await call("sendMessage", { ...options, params: { chat_id, ...message } });
+    if (answer.kind !== "ok") return { ...answer, own, edit: null };
+    // The one that it replaces may be gone already, or be too old.
+    if (replaces !== null) {
+      await call("deleteMessage", { ...options, params: { chat_id, message_id: replaces } });
+    }
+    return { kind: "ok", message_id: answer.result.message_id };
+  };
+
+  return {
+    own_sockets: IN_FLIGHT,
+
+    abort: requests.abort,
+
+    /** Makes one request. Never throws. */
+    async send(request: TelegramRequest, { owner }: RequestOrigin): Promise<TelegramAnswer> {
+      const { address } = request;
+      const token = tokenOf(address, config);
+      if (token === null) return { kind: "no_token" };
+      const { wait, taken } = pace.take({ bot: address.bot_id, chat: address.chat, owner });
+      if (!taken) return { kind: "busy", wait };
+      if (wait > 0) await new Promise<void>((resume) => clock.after(wait, resume));
+      const { signal, isLate, end } = requests.begin();
+      const options = { token, owner, seconds: TIME_LIMIT, signal };
+      const answer = await carryOut(request, options).finally(end);
+      return answer.kind === "lost" && isLate() ? { ...answer, fault: "timed_out" } : answer;
+    },
+  };
+}
