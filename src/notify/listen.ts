@@ -89,7 +89,7 @@ export type ListenEvent =
     };
 
 /** Who opened a link, as the service says. Shown to the account, which decides. */
-interface LinkVisitor {
+export interface LinkVisitor {
   readonly name: string;
   readonly username: string | null;
 }

@@ -374,6 +374,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§19.9.1", "whose bot, and which tokens are refused"),
   clause("§19.9.3", "messages a second of a chat, a bot and an account"),
   clause("§19.9.4", "the message of a question, a task and an end"),
+  clause("§19.9.5", "answers of the bound person alone"),
   clause("§19.9.6", "what an answer does"),
   clause("§19.7.1", "a ticket is for one question and one channel, and is signed"),
   clause("§19.7.2", "what a ticket opens, and nothing else"),

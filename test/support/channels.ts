@@ -2,12 +2,17 @@
 
 import type { ApnsAnswer } from "../../src/notify/channels/apns/classify.ts";
 import type { NtfyAnswer } from "../../src/notify/channels/ntfy/classify.ts";
+import type { TelegramAnswer } from "../../src/notify/channels/telegram/classify.ts";
+import type { CallFailure } from "../../src/notify/channels/telegram/client.ts";
 import type { WebPushAnswer } from "../../src/notify/channels/web-push/classify.ts";
 import { type Behaviour, startApple } from "./apple.ts";
 import { DEVICE, type Person } from "./client.ts";
+import type { TestClock } from "./clock.ts";
 import { type NtfyBehaviour, startNtfy } from "./ntfy.ts";
 import { type PushTreatment, startPushService } from "./push-service.ts";
 import { newToken } from "./push-world.ts";
+import { startTelegram, type TelegramTreatment } from "./telegram.ts";
+import { until } from "./until.ts";
 
 /** How the service treats a request; `gone`: it no longer knows the address. */
 export type Treatment = "ok" | "busy" | "broken" | "gone" | "refused" | "lost" | "silent" | "junk";
@@ -15,12 +20,16 @@ export type Treatment = "ok" | "busy" | "broken" | "gone" | "refused" | "lost" |
 export interface ChannelFixture {
   /** Configuration with which the channel reaches the stand-in. */
   readonly env: Readonly<Record<string, string>>;
+  /** True: the channel also works without it, at the real service. */
+  readonly works_without_env?: true;
+  /** Bytes of a request as JSON, at most, if the service counts otherwise. */
+  readonly request_bytes?: number;
   /** Sets the stand-in's time, in seconds. */
   setNow(now: () => number): void;
   /** An address that the stand-in knows, in the channel's form. */
   readonly address: string;
   /** Registers one of the person's addresses for everything that is shown, and returns it. */
-  register(person: Person): Promise<string>;
+  register(person: Person, clock: TestClock): Promise<string>;
   treat(how: Treatment): void;
   /** Requests that arrived, and those that were accepted. */
   received(): number;
@@ -36,6 +45,7 @@ export const FIXTURES: Readonly<Record<string, () => Promise<ChannelFixture>>> =
   apns,
   ntfy,
   web_push: webPush,
+  telegram,
 };
 
 async function apns(): Promise<ChannelFixture> {
@@ -172,6 +182,79 @@ async function webPush(): Promise<ChannelFixture> {
     treat: (how) => service.behave(treatments[how]),
     received: service.received,
     accepted: () => service.accepted.length,
+    answers,
+    stop: service.stop,
+  };
+}
+
+async function telegram(): Promise<ChannelFixture> {
+  // The suite sends more than one message a second.
+  const service = await startTelegram({ strict: false });
+  const bot = service.newBot();
+  const { id: chat, setState } = service.newUser();
+  setState(bot, "open");
+  const count = (method: string) => service.calls.filter((one) => one.method === method).length;
+  /** Replies to those who opened a link. */
+  let said = 0;
+  const treatments: Record<Treatment, TelegramTreatment> = {
+    ok: "ok",
+    busy: { flood: 5 },
+    broken: 503,
+    gone: { refuse: [403, "Forbidden: bot was blocked by the user"] },
+    refused: { refuse: [400, "Bad Request: BUTTON_DATA_INVALID"] },
+    lost: "drop",
+    silent: "hang",
+    junk: "junk",
+  };
+  const status = [400, 401, 403, 404, 409, 429, 500, 502, 599];
+  const failures = [
+    ...status.flatMap((one) =>
+      [
+        ["chat not found", null],
+        ["message is not modified", 60],
+        ["message to edit not found", 999_999],
+      ].map(([description, retry_after]) => ({
+        ...{ kind: "error", status: one, description, retry_after },
+      })),
+    ),
+    ...[200, 302, 404, 502].map((one) => ({ kind: "foreign", status: one, is_page: true })),
+    ...OUTBOUND_FAULTS.map((fault) => ({ kind: "lost", fault })),
+  ] as CallFailure[];
+  const answers: TelegramAnswer[] = [
+    { kind: "ok", message_id: 7 },
+    { kind: "ok", message_id: Number.NaN },
+    { kind: "no_token" },
+    { kind: "busy", wait: 60 },
+    ...failures.flatMap((one) =>
+      [true, false].flatMap((own) => [null, 7].map((edit) => ({ ...one, own, edit }))),
+    ),
+  ];
+  return {
+    env: { TELEGRAM_API_ROOT: service.url, TELEGRAM_BOT_TOKEN: bot.token },
+    works_without_env: true,
+    // The service counts UTF-16 units, of which each may be six bytes of JSON.
+    request_bytes: 6 * 4_096 + 4_096,
+    setNow() {},
+    address: JSON.stringify({ token: bot.token, bot_id: bot.id, username: bot.username, chat }),
+    async register(person, clock) {
+      const body = { type: "telegram", label: "Phone" };
+      const { body: link } = await person.send("POST /v1/channels/links", body);
+      const user = service.newUser();
+      user.start(bot, new URL(link.link).searchParams.get("start")!);
+      await until(async () => {
+        await clock.advance(0.5);
+        const { body } = await person.send(`GET /v1/channels/links/${link.id}`);
+        return body.from?.name !== undefined;
+      });
+      const { status } = await person.send(`POST /v1/channels/links/${link.id}/confirm`);
+      if (status !== 201) throw new Error("no channel");
+      await until(() => user.chat(bot).some(({ from_bot }) => from_bot));
+      said++;
+      return String(user.id);
+    },
+    treat: (how) => service.behave(treatments[how], "sendMessage"),
+    received: () => count("sendMessage") - said,
+    accepted: () => service.accepted() - said,
     answers,
     stop: service.stop,
   };

@@ -3,6 +3,7 @@
  * (https://core.telegram.org/bots/api), and what Relay promises beyond that: no markup, no previews, no forced reply.
  */
 
+import type { ServerResponse } from "node:http";
 import type { ChatState } from "./telegram-users.ts";
 
 export interface Button {
@@ -111,3 +112,16 @@ export const refusalOfChat = (state: ChatState | undefined): Refusal | null => {
   }
   return null;
 };
+
+/** Ends a response with a text that is no answer of the Bot API. */
+export function send(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, { "content-type": "text/html" });
+  response.end(body);
+}
+
+/** Ends a response with an answer of the Bot API. */
+export function give(response: ServerResponse, answer: Answer): void {
+  const is_ok = "result" in answer;
+  response.writeHead(is_ok ? 200 : answer.error_code, { "content-type": "application/json" });
+  response.end(JSON.stringify({ ok: is_ok, ...answer }));
+}

@@ -4,13 +4,14 @@
  */
 
 import { afterAll } from "bun:test";
-import { createServer, type ServerResponse } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Clock } from "../../src/clock.ts";
 import {
   type Answer,
   badRequest,
   brokenPromises,
+  give,
   isToast,
   type MessageParams,
   type Refusal,
@@ -18,6 +19,7 @@ import {
   refusalOfKeyboard,
   refusalOfText,
   refuse,
+  send,
 } from "./telegram-checks.ts";
 import {
   type Chat,
@@ -66,7 +68,8 @@ export type TelegramTreatment =
   | "lost"
   | "junk"
   | number
-  | { readonly flood: number };
+  | { readonly flood: number }
+  | { readonly refuse: readonly [error_code: number, description: string] };
 
 interface TelegramOptions {
   /** Its time: polls end by it, and rates are counted by it. Without one, a poll ends only with an update. */
@@ -82,10 +85,11 @@ export async function startTelegram({ clock, strict = true }: TelegramOptions = 
   /** When the callback queries that wait for their answer were made. */
   const queries = new Map<string, number>();
   const faults: string[] = [];
-  const calls: { readonly method: string; readonly params: object; readonly bot: string }[] = [];
+  const calls: { readonly method: string; readonly params: object }[] = [];
   const toasts: string[] = [];
   const treatments = new Map<string, TelegramTreatment>();
   let refused = 0;
+  let accepted = 0;
   let next_user = 5_000_000_001;
   let next_query = 1;
 
@@ -206,6 +210,7 @@ export async function startTelegram({ clock, strict = true }: TelegramOptions = 
         edits: 0,
       };
       chat.messages.push(message);
+      accepted++;
       return { result: shown(bot, chat_id, message) };
     },
     editMessageText: (bot, params) => edit(bot, params, true),
@@ -276,12 +281,17 @@ export async function startTelegram({ clock, strict = true }: TelegramOptions = 
     let body = "";
     for await (const chunk of request) body += chunk;
     const [, token = "", method = ""] = /^\/bot([^/]*)\/(\w+)$/.exec(request.url ?? "") ?? [];
+    const params = body === "" ? {} : JSON.parse(body);
+    if (method !== "getUpdates") calls.push({ method, params });
     const treatment = treatments.get(method) ?? treatments.get("*") ?? "ok";
     if (treatment === "hang") return;
     if (treatment === "drop") return void request.socket.destroy();
     if (treatment === "junk") return send(response, 599, "x".repeat(3_000_000));
     if (typeof treatment === "number") {
       return send(response, treatment, "<!doctype html><title>Bad gateway</title>");
+    }
+    if (typeof treatment === "object" && "refuse" in treatment) {
+      return give(response, refuse(...treatment.refuse));
     }
     if (typeof treatment === "object") {
       const { flood: retry_after } = treatment;
@@ -297,9 +307,7 @@ export async function startTelegram({ clock, strict = true }: TelegramOptions = 
     ) {
       faults.push(`${request.method} ${method}`);
     }
-    const params = body === "" ? {} : JSON.parse(body);
     faults.push(...brokenPromises(method, params));
-    if (method !== "getUpdates") calls.push({ method, params, bot: bot.username });
     const end = (answer: Answer) => {
       if (treatment === "lost") request.socket.destroy();
       else give(response, answer);
@@ -326,6 +334,8 @@ export async function startTelegram({ clock, strict = true }: TelegramOptions = 
     toasts,
     /** Requests that were refused as a flood. */
     floods: () => refused,
+    /** Messages that bots have sent. */
+    accepted: () => accepted,
     /** How requests of a method are treated from now on; `*`: of all others. */
     behave: (how: TelegramTreatment, method = "*") => void treatments.set(method, how),
     stop,
@@ -387,15 +397,4 @@ export async function startTelegram({ clock, strict = true }: TelegramOptions = 
         },
       ),
   };
-}
-
-function send(response: ServerResponse, status: number, body: string): void {
-  response.writeHead(status, { "content-type": "text/html" });
-  response.end(body);
-}
-
-function give(response: ServerResponse, answer: Answer): void {
-  const is_ok = "result" in answer;
-  response.writeHead(is_ok ? 200 : answer.error_code, { "content-type": "application/json" });
-  response.end(JSON.stringify({ ok: is_ok, ...answer }));
 }

@@ -79,5 +79,5 @@ const done = (message_id: number): Verdict => ({
   do: "finish",
   reason: "ok",
   replaces: true,
-  handle: String(message_id),
+  ...(Number.isSafeInteger(message_id) && { handle: String(message_id) }),
 });

@@ -18,6 +18,19 @@ export function createTelegramSender(config: Config, clock: Clock, { outbound }:
   const call = createCalls(outbound, config);
   const requests = createTimedRequests(clock);
   const pace = createPace(clock);
+  /** Ends of the waits for a turn. */
+  const waiting = new Set<() => void>();
+
+  /** Waits for a turn, or until a stop. */
+  const waitForTurn = async (seconds: number): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = clock.after(seconds, resolve);
+    waiting.add(resolve);
+    await promise;
+    waiting.delete(resolve);
+    cancel();
+  };
+  let aborted = false;
 
   /** Sends the message, or changes the one that is there. */
   const carryOut = async (
@@ -40,13 +53,17 @@ export function createTelegramSender(config: Config, clock: Clock, { outbound }:
     if (replaces !== null) {
       await call("deleteMessage", { ...options, params: { chat_id, message_id: replaces } });
     }
-    return { kind: "ok", message_id: answer.result.message_id };
+    return { kind: "ok", message_id: Number(answer.result?.message_id) };
   };
 
   return {
     own_sockets: IN_FLIGHT,
 
-    abort: requests.abort,
+    abort() {
+      aborted = true;
+      requests.abort();
+      for (const end of waiting) end();
+    },
 
     /** Makes one request. Never throws. */
     async send(request: TelegramRequest, { owner }: RequestOrigin): Promise<TelegramAnswer> {
@@ -55,7 +72,8 @@ export function createTelegramSender(config: Config, clock: Clock, { outbound }:
       if (token === null) return { kind: "no_token" };
       const { wait, taken } = pace.take({ bot: address.bot_id, chat: address.chat, owner });
       if (!taken) return { kind: "busy", wait };
-      if (wait > 0) await new Promise<void>((resume) => clock.after(wait, resume));
+      if (wait > 0) await waitForTurn(wait);
+      if (aborted) return { kind: "busy", wait: 0 };
       const { signal, isLate, end } = requests.begin();
       const options = { token, owner, seconds: TIME_LIMIT, signal };
       const answer = await carryOut(request, options).finally(end);
