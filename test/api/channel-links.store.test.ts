@@ -100,6 +100,8 @@ test("a link is opened by one person, shows who that was, and becomes a channel 
       created_at: clock.now(),
       origin: "https://t.me",
       hint: "_bot",
+      replies: true,
+      reached_at: null,
     },
   ]);
   expect((await person.send("GET /v1/channels")).body.channels).toEqual([body.channel]);

@@ -4,6 +4,7 @@ import { expect, test } from "bun:test";
 import { newQuestion, type Question } from "../../src/model/question.ts";
 import { render as renderApns } from "../../src/notify/channels/apns/payloads.ts";
 import { render as renderNtfy } from "../../src/notify/channels/ntfy/payload.ts";
+import { render as renderTelegram } from "../../src/notify/channels/telegram/payload.ts";
 import { fit, render as renderWebPush } from "../../src/notify/channels/web-push/payload.ts";
 import { composeQuestion } from "../../src/notify/compose.ts";
 import { contentOf } from "../../src/permission/content.ts";
@@ -58,8 +59,15 @@ function renderAll(question: Question, full = true) {
   )!;
   const web_push = renderWebPush(alert, destination(subscription))!;
   const { body, actions, data } = web_push.message.notification;
+  const options = alert.actions?.options ?? [];
+  const codes = new Map(options.map((option) => [option, `code of ${option}`]));
+  const address = { token: null, bot_id: 1, username: "b", chat: 5 };
+  const { message } = renderTelegram(alert, { ...destination(address), codes })!;
+  const [, fixed] = message.entities;
+  const shown = message.text.slice(fixed?.offset, fixed && fixed.offset + fixed.length);
   return {
-    bodies: [apns.aps.alert.body, ntfy.publish.message, body],
+    bodies: [apns.aps.alert.body, ntfy.publish.message, body, shown],
+    telegram: message.reply_markup?.inline_keyboard.flat().map((one) => one.text),
     apns: apns.relay.options,
     ntfy: ntfy.publish.actions?.map(({ action, label }) => `${action} ${label}`),
     web_push: actions.map(({ action, title }) => `${action} ${title}`),
@@ -80,6 +88,7 @@ test("a short permission request is shown whole and can be permitted for this us
     expect(offered).toEqual({
       apns: ["Allow", "Deny"],
       ntfy: ["http Allow", "http Deny"],
+      telegram: ["Allow", "Deny", "Open"],
       web_push: ["answer-0 Allow", "answer-1 Deny"],
       answers: ["Allow", "Deny"],
     });
@@ -107,6 +116,7 @@ test("a longer permission request can only be denied or opened [§14.3.8]", () =
     expect(offered).toEqual({
       apns: ["Deny"],
       ntfy: ["http Deny", "view Open"],
+      telegram: ["Deny", "Open"],
       web_push: ["answer-0 Deny", "open Open"],
       answers: ["Deny"],
     });
@@ -132,6 +142,7 @@ test("a prompt that is not known to be whole offers no answer but Deny [§14.3.8
   expect(offered).toEqual({
     apns: ["Deny"],
     ntfy: ["http Deny", "view Open"],
+    telegram: ["Deny", "Open"],
     web_push: ["answer-0 Deny", "open Open"],
     answers: ["Deny"],
   });

@@ -144,6 +144,9 @@ export const checkTools = (io: Io, { connection }: Session, quick: boolean): Pro
 const ON_PAGE = "Check the channel on the page, under Account";
 /** What to do about a test that arrived, but whose answer could not come back (§19.8.7). */
 const REPLIES: Readonly<Record<string, string>> = {
+  bad_token: "Replace the token of the bot (19.9.6)",
+  blocked: "Unblock the bot in its app, then test the channel",
+  conflict: "Stop the other program that uses the bot, or remove its webhook (19.9.6)",
   replies_not_writable: "Let everyone write to relay-reply-* on the server of the channel (19.8.7)",
   replies_not_readable: "Let the user of the channel's token read relay-reply-* (19.8.7)",
 };
