@@ -66,6 +66,7 @@ const BOUNDED: readonly (readonly [part: string, bound: string])[] = [
   ["delete from accounts where", "the first row is enough"],
   ["select id from tasks where key_id = ?", "tasks of a key, as it is deleted"],
   ["delete from pushes where account_id = ?", "what is queued for an account"],
+  ["delete from channel_links where account_id = ?", "links of an account"],
   ["from channel_messages where (at, rowid) >", "the limit of the step"],
 ];
 
