@@ -121,9 +121,12 @@ export function createChannelLinks(deps: ChannelLinksDeps) {
     confirm: (caller: AccountCaller, link_id: string): Promise<{ channel: Channel }> =>
       untilDecided(async () => {
         const { account_id } = caller;
-        const id = link_id.replace(/^lnk/, "chn");
+        const id = link_id.replace(/^lnk_/, "chn_");
         const [confirmed] = await store.read(channelById({ id, account_id }));
-        if (confirmed) return { channel: toChannel(confirmed) };
+        // Channels of other types have no link, so no link has their ids.
+        if (id !== link_id && confirmed && linkedChannel(confirmed.channel.type)) {
+          return { channel: toChannel(confirmed) };
+        }
         const { type, label, visitor, ...link } = await find(caller, link_id);
         await assertPastTrial(caller);
         if (visitor === null) return fail("link_not_opened");

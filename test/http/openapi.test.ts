@@ -16,10 +16,19 @@ import {
 import { connectClient, startRequest } from "../support/oauth.ts";
 import { OPERATIONS } from "../support/operations.ts";
 import { nameOf, ROUTES, type Route } from "../support/routes.ts";
+import { startTelegram } from "../support/telegram.ts";
 import { until } from "../support/until.ts";
 import { rowOf } from "../support/world.ts";
 
-const app = await startTestApp({ env: { VAPID_SUBJECT: "mailto:relay@example.com" } });
+const telegram = await startTelegram();
+const bot = telegram.newBot();
+const app = await startTestApp({
+  env: {
+    VAPID_SUBJECT: "mailto:relay@example.com",
+    TELEGRAM_API_ROOT: telegram.url,
+    TELEGRAM_BOT_TOKEN: bot.token,
+  },
+});
 const { body: document } = await client(app.url)("GET /v1/openapi.json");
 
 const operationOf = (name: string): any => {
@@ -146,6 +155,19 @@ test("real responses have a status and a form that the OpenAPI document lists [Â
   await call(person, "POST /v1/channels/{channel_id}/test", [channel.id], {});
   await call(person, "GET /v1/channels");
   await call(person, "GET /v1/web-push/key");
+  const asked = { type: "telegram", label: "Phone" };
+  const link = await call(person, "POST /v1/channels/links", [], asked);
+  await call(person, "POST /v1/channels/links", [], { ...asked, token: "x" });
+  await call(person, "GET /v1/channels/links/{link_id}", [link.id]);
+  await call(person, "GET /v1/channels/links/{link_id}", ["x"]);
+  await call(person, "POST /v1/channels/links/{link_id}/confirm", [link.id]);
+  await app.services.channelLinks.visited({
+    code: new URL(link.link).searchParams.get("start")!,
+    from: { name: "Anna", username: "anna" },
+    address: JSON.stringify({ token: null, bot_id: bot.id, username: bot.username, chat: 5 }),
+  });
+  await call(person, "GET /v1/channels/links/{link_id}", [link.id]);
+  await call(person, "POST /v1/channels/links/{link_id}/confirm", [link.id], {});
   await call(person, "DELETE /v1/channels/{channel_id}", [channel.id]);
   await call(person, "POST /v1/channels/{channel_id}/test", [channel.id], {});
 

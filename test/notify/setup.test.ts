@@ -84,7 +84,7 @@ test("without push configuration, Relay says so once, writes no row and sends no
   expect(await world.rows("select * from live_activities")).toEqual([]);
   expect(world.apple.received).toEqual([]);
   const { lanes, queues, records } = await world.app.services.deliveryFigures.read(10);
-  expect(lanes.map(({ lane }) => lane)).toEqual(["ntfy", "webhook"]);
+  expect(lanes.map(({ lane }) => lane)).toEqual(["ntfy", "telegram", "webhook"]);
   expect([queues, records]).toEqual([[], []]);
 });
 
