@@ -59,6 +59,10 @@ export function createChannelLinks(deps: ChannelLinksDeps) {
   const find = async (caller: AccountCaller, id: string): Promise<Row> => {
     const { account_id } = caller;
     const row = await readOwn(deps, caller, linkById({ id, account_id }), "link_id");
+    return assertOpen(row);
+  };
+
+  const assertOpen = (row: Row): Row => {
     const now = clock.now();
     if (row.expires_at <= now || row.created_at > now + CLOCKS_DIFFER) failNotFound("link_id");
     return row;
@@ -122,12 +126,16 @@ export function createChannelLinks(deps: ChannelLinksDeps) {
       untilDecided(async () => {
         const { account_id } = caller;
         const id = link_id.replace(/^lnk_/, "chn_");
-        const [confirmed] = await store.read(channelById({ id, account_id }));
+        const [open] = await store.read(linkById({ id: link_id, account_id }));
+        // The link ends in the batch that makes its channel, so one of them is found.
+        const [confirmed] = open ? [] : await store.read(channelById({ id, account_id }));
         // Channels of other types have no link, so no link has their ids.
         if (id !== link_id && confirmed && linkedChannel(confirmed.channel.type)) {
           return { channel: toChannel(confirmed) };
         }
-        const { type, label, visitor, ...link } = await find(caller, link_id);
+        const { type, label, visitor, ...link } = open
+          ? assertOpen(open)
+          : await find(caller, link_id);
         await assertPastTrial(caller);
         if (visitor === null) return fail("link_not_opened");
         const { lane, links } = channelOf(type);
