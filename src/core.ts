@@ -206,7 +206,8 @@ export async function createCore(deps: AppDeps) {
   const checkUrl = createUrlCheck({ outbound, timers });
   const admitAddressUse = createAddressUses({ store, clock, is_on: limits_on });
   const questions = createQuestions({ ...service_deps, keys });
-  const replies = createReplies({ ...service_deps, questions, tickets });
+  const nudges = createNudges(service_deps);
+  const replies = createReplies({ ...service_deps, questions, tickets, nudges });
   const channel_links = createChannelLinks({
     ...service_deps,
     admitAddressUse,
@@ -262,7 +263,7 @@ export async function createCore(deps: AppDeps) {
     }),
     tasks,
     questions,
-    nudges: createNudges(service_deps),
+    nudges,
     permissions: createPermissions(service_deps),
     deliveries: createDeliveries({
       ...service_deps,

@@ -189,6 +189,8 @@ export interface Destination {
    * option that the notification offers; for a test, `TEST_ANSWER` of listen.ts alone. Null if the channel does not listen.
    */
   readonly codes: ReadonlyMap<string, string> | null;
+  /** Codes that put a question off, with the label of their button; absent if there are none. */
+  readonly reminders?: readonly { readonly label: string; readonly code: string }[];
 }
 
 /** The attempt that got an answer. */

@@ -6,11 +6,20 @@
 import { timingSafeEqual } from "node:crypto";
 import type { Signer } from "../signer.ts";
 
-/** The choice of a code. Numbers below {@link CHOICES.test} are the option of a question, by its place from 0. */
+/** The choice of a code. Numbers below these are the option of a question, by its place from 0. */
 export const CHOICES = {
+  /** Remind the person of the question later. */
+  remind_soon: 252,
+  remind_later: 253,
   /** The test of the channel was seen. Its subject is the channel itself. */
   test: 254,
 } as const;
+
+/** The reminders that a question can offer (§5.7.10). */
+export const REMINDERS = [
+  { choice: CHOICES.remind_soon, minutes: 10, label: "Remind me in 10 minutes" },
+  { choice: CHOICES.remind_later, minutes: 60, label: "In 1 hour" },
+] as const;
 
 export interface CodeSubject {
   /** Id of the question, or of the channel for its test. */

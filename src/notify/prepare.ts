@@ -6,8 +6,8 @@ import type { DeliveryRecord } from "../model/notification.ts";
 import type { Question } from "../model/question.ts";
 import type { Task } from "../model/task.ts";
 import { NOTIFICATION_LIMITS } from "../notification-limits.ts";
-import type { Channel, CodeOf, TicketOf } from "./channel.ts";
-import { CHOICES } from "./codes.ts";
+import type { Channel, CodeOf, Destination, TicketOf } from "./channel.ts";
+import { CHOICES, REMINDERS } from "./codes.ts";
 import {
   type ContentOptions,
   composeActivity,
@@ -97,6 +97,10 @@ export function prepareDelivery(
       settings.id !== null && settings.listener !== null
         ? codesOf(composed, settings.id, context.codeOf, claimed.question.options ?? [])
         : null,
+    reminders:
+      settings.id !== null && settings.listener !== null
+        ? remindersOf(composed, settings.id, context)
+        : [],
   };
   const request = channel.render(notification, { address, delivery_id, base_url, ...about });
   if (request === null) return obsolete("not_for_target");
@@ -126,6 +130,21 @@ export function codesOf(
       return choice < 0 ? [] : [[option, codeOf({ ...of, subject, choice })]];
     }),
   );
+}
+
+/** Codes of the reminders that come early enough before the question expires. */
+function remindersOf(
+  notification: Notification,
+  channel_id: string,
+  { codeOf, now }: Pick<PrepareContext, "codeOf" | "now">,
+): NonNullable<Destination["reminders"]> {
+  if (notification.kind !== "question") return [];
+  const { subject, expires_at } = notification;
+  const left = expires_at - now - NOTIFICATION_LIMITS.nudge_left;
+  return REMINDERS.filter(({ minutes }) => minutes * 60 <= left).map(({ choice, label }) => ({
+    label,
+    code: codeOf({ subject, channel_id, choice }),
+  }));
 }
 
 const isAlert = (notification: Notification): notification is Alert =>

@@ -6,14 +6,16 @@ import { ServiceError } from "../errors.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import type { Question } from "../model/question.ts";
 import { REPLY_LIMITS } from "../notification-limits.ts";
-import { CHOICES, readCode } from "../notify/codes.ts";
+import { CHOICES, REMINDERS, readCode } from "../notify/codes.ts";
 import type { ListenEvent, ListenOutcome } from "../notify/listen.ts";
+import type { Nudges } from "./nudges.ts";
 import type { Questions } from "./questions.ts";
 import type { ServiceDeps } from "./shared/deps.ts";
 
 interface RepliesDeps extends Pick<ServiceDeps, "store" | "clock" | "signer" | "settings"> {
   readonly questions: Pick<Questions, "read" | "answer">;
   readonly tickets: Pick<Tickets, "callerOf">;
+  readonly nudges: Pick<Nudges, "remind">;
 }
 
 /** What an account may still send at once. */
@@ -56,19 +58,27 @@ export function createReplies(deps: RepliesDeps) {
     return grown >= 1;
   };
 
+  /** The account, which the channel stands for on this question; null once one of them has ended. */
+  const callerOf = async (of: {
+    readonly question_id: string;
+    readonly channel_id: string;
+    readonly account_id: string;
+  }): Promise<AccountCaller | null> => {
+    const { account_id } = of;
+    const ticket = await tickets.callerOf(of);
+    if (ticket?.account_id !== account_id) return null;
+    const { credential } = ticket;
+    return { kind: "account", account_id, credential, session_id: "", ticket };
+  };
+
   /** Answers as the account, which the channel stands for on this question. `choose` picks the answer. */
   const answer = async (
     of: { readonly question_id: string; readonly channel_id: string; readonly account_id: string },
     choose: (question: Question) => string | undefined,
   ): Promise<ListenOutcome> => {
-    const { question_id, account_id } = of;
-    const ticket = await tickets.callerOf(of);
-    if (ticket?.account_id !== account_id) return UNKNOWN;
-    const { credential } = ticket;
-    const caller: AccountCaller = {
-      ...{ kind: "account", account_id, credential, session_id: "" },
-      ticket,
-    };
+    const { question_id } = of;
+    const caller = await callerOf(of);
+    if (!caller) return UNKNOWN;
     const now = { wait: 0, signal: NEVER, effects: true, asking: false };
     const before = await questions.read(caller, question_id, now);
     const chosen = choose(before);
@@ -93,7 +103,9 @@ export function createReplies(deps: RepliesDeps) {
       case "invalid_fields":
         return {
           is: "refused",
-          text: `The answer ${fields?.answer ?? "is not valid"}.`,
+          text: fields?.minutes
+            ? "The question expires too soon."
+            : `The answer ${fields?.answer ?? "is not valid"}.`,
           question_id,
         };
       case "not_found":
@@ -110,6 +122,24 @@ export function createReplies(deps: RepliesDeps) {
   ): Promise<ListenOutcome> =>
     answer(of, choose).catch((error: unknown) => explain(error, of.question_id));
 
+  /** Reminds the person later, as they ask for it. */
+  const putOff = async (
+    of: { readonly question_id: string; readonly channel_id: string; readonly account_id: string },
+    { minutes }: (typeof REMINDERS)[number],
+  ): Promise<ListenOutcome> => {
+    const { question_id, account_id } = of;
+    if (!admit(account_id)) return UNKNOWN;
+    const caller = await callerOf(of);
+    if (!caller) return UNKNOWN;
+    try {
+      await deps.nudges.remind(caller, question_id, minutes);
+    } catch (error) {
+      return explain(error, question_id);
+    }
+    const time = minutes === 60 ? "1 hour" : `${minutes} minutes`;
+    return { is: "snoozed", text: `Relay reminds you in ${time}.`, question_id };
+  };
+
   const handleCode = async (channel_id: string, account_id: string, code: string) => {
     const said = readCode(signer, code, channel_id);
     if (!said) return UNKNOWN;
@@ -120,6 +150,8 @@ export function createReplies(deps: RepliesDeps) {
       const [reached] = await store.write([channelReached({ channel_id, account_id, now })]);
       return reached!.changes > 0 ? ({ is: "reached", text: "It works." } as const) : UNKNOWN;
     }
+    const reminder = REMINDERS.find((one) => one.choice === choice);
+    if (reminder) return putOff({ question_id: subject, channel_id, account_id }, reminder);
     const before = handled.get(code);
     if (before) return before;
     const of = { question_id: subject, channel_id, account_id };

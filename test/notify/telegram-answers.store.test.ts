@@ -43,7 +43,7 @@ test("a tap answers, is confirmed by a toast, and the message keeps the question
   const question = await asked(one);
   const waiting = one.agent.send(`GET /v1/questions/${question.id}?wait=50`);
   const [message] = one.chat();
-  expect(buttons(one)).toEqual(["Yes", "No"]);
+  expect(buttons(one)).toEqual(["Yes", "No", "Remind me in 10 minutes"]);
   one.user.tap(shared, message!, "Yes");
   await taken();
   expect((await waiting).body).toMatchObject({ status: "answered", answer: "Yes" });
@@ -189,9 +189,10 @@ test("an end elsewhere changes the message: answered, expired, cancelled, key de
   const one = await connect();
   const ended = async (end: (question: Question) => Promise<unknown>) => {
     const question = await asked(one);
-    const message = one.chat().at(-1)!;
     await end(question);
-    await eventually(() => message.edits > 0);
+    // The nudge before an expiry is a new message.
+    await eventually(() => one.chat().at(-1)!.edits > 0);
+    const message = one.chat().at(-1)!;
     expect(message.buttons).toEqual([]);
     return message.text.split("\n").at(-1);
   };
@@ -251,6 +252,28 @@ test("progress of a task changes its message, other news is a new one [§19.9.4]
   expect(chat()[0]!.message_id).toBeGreaterThan(before);
   await agent.send(`DELETE /v1/tasks/${task.id}`);
   await eventually(() => chat()[0]!.text === "Task of builder\n\nDeleted");
+});
+
+test("a question is put off by a button, and rings again as a new message [§19.9.5]", async () => {
+  const one = await connect();
+  const question = await asked(one, { prompt: "Ship it?", expires_in: 3_600 });
+  const message = one.chat().at(-1)!;
+  expect(buttons(one)).toEqual(["Yes", "No", "Remind me in 10 minutes"]);
+  one.user.tap(shared, message, "Remind me in 10 minutes");
+  await taken();
+  await eventually(() => telegram.toasts.splice(0).includes("Relay reminds you in 10 minutes."));
+  expect((await read(one, question)).status).toBe("pending");
+  await clock.advance(590);
+  expect(one.chat()).toEqual([message]);
+  await eventually(() => one.chat().some(({ message_id }) => message_id > message.message_id));
+  await eventually(() => one.chat().length === 1);
+  expect(one.chat()[0]!.silent).toBe(false);
+  one.user.tap(shared, one.chat()[0]!, "Yes");
+  await taken();
+  expect((await read(one, question)).answer).toBe("Yes");
+  telegram.toasts.splice(0);
+  await asked(one, { prompt: "Soon?", expires_in: 300 });
+  expect(buttons(one)).toEqual(["Yes", "No"]);
 });
 
 test("the button of a test proves that answers arrive [§19.2.5]", async () => {

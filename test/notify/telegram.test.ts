@@ -22,7 +22,7 @@ test("a question is plain text without a preview, with a link to the page [§19.
       silent: false,
     }),
   ]);
-  expect(chat()[0]!.buttons.at(-1)).toEqual([
+  expect(chat()[0]!.buttons.at(-2)).toEqual([
     { text: "Open", url: `https://relay.example/#/questions/${id}` },
   ]);
   expect(telegram.faults).toEqual([]);

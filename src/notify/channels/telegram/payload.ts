@@ -40,13 +40,13 @@ export interface TelegramRequest {
 
 export function render(
   notification: Notification,
-  { address, base_url, handle, codes }: Destination,
+  { address, base_url, handle, codes, reminders = [] }: Destination,
 ): TelegramRequest | null {
   const shown = handle === null ? null : Number(handle);
   const to = { address: parseAddress(address), edit: null, or_send: false, replaces: null };
   switch (notification.kind) {
     case "question": {
-      const message = questionMessage(notification, base_url, codes);
+      const message = questionMessage(notification, { base_url, codes, reminders });
       return { ...to, message, replaces: shown };
     }
     case "task": {
@@ -76,8 +76,7 @@ export function render(
 
 function questionMessage(
   alert: Alert,
-  base_url: string | null,
-  codes: Destination["codes"],
+  { base_url, codes, reminders = [] }: Pick<Destination, "base_url" | "codes" | "reminders">,
 ): Message {
   const { title, body, subject, actions } = alert;
   const is_request = actions?.shows !== undefined;
@@ -89,7 +88,8 @@ function questionMessage(
   const short = buttons.every((one) => one.text.length <= SHORT_LABEL);
   const rows = short ? [buttons.slice(0, 2), buttons.slice(2)] : buttons.map((one) => [one]);
   const open = openLink("questions", subject, base_url);
-  return { ...message, ...keyboardOf([...rows, open]), ...soundOf(alert) };
+  const later = reminders.map(({ label, code }) => ({ text: label, callback_data: code }));
+  return { ...message, ...keyboardOf([...rows, open, later]), ...soundOf(alert) };
 }
 
 /** The message of a question or task that has ended: what it said, how it ended, and no buttons. */
