@@ -217,7 +217,7 @@ export const CONFIG = {
     schema: anyText,
   },
   VAPID_SUBJECT: {
-    doc: "How browsers' push services reach the operator: a `mailto:` address or an `https` URL; the origin of an `https` `PUBLIC_URL` when unset",
+    doc: "How browsers' push services reach the operator: a `mailto:` address or an `https` URL. When unset, the origin of an `https` `PUBLIC_URL` with a public name, or `https://localhost`, which Apple refuses",
     schema: z
       .string()
       .max(200, "must have at most 200 characters")

@@ -60,19 +60,25 @@ test("the Web Push key is a point of P-256, the same in every process [§19.2.6]
   expect(keys[0]!.body.public_key).not.toBe(body.public_key);
 });
 
-test("Web Push is on where browsers can subscribe and the operator can be reached [§19.6.1]", () => {
+test("Web Push is on where browsers can subscribe, and names the operator where it can [§19.6.1]", () => {
   const of = (env: Record<string, string>) => {
     const { off, ...on } = settingsOf(readConfig(env));
     return off ?? ("subject" in on ? on.subject : "");
   };
   const subject = { VAPID_SUBJECT: "mailto:me@example.com" };
   const nowhere = "PUBLIC_URL is neither https nor loopback";
-  expect(of({})).toBe("VAPID_SUBJECT is not set");
+  expect(of({})).toBe("https://localhost");
   expect(of(subject)).toBe("mailto:me@example.com");
   expect(of({ HOST: "::1", ...subject })).toBe("mailto:me@example.com");
-  expect(of({ HOST: "0.0.0.0", ...subject })).toBe(nowhere);
+  expect(of({ HOST: "0.0.0.0" })).toBe("https://localhost");
+  expect(of({ HOST: "::", ...subject })).toBe("mailto:me@example.com");
+  expect(of({ HOST: "192.168.1.2", ...subject })).toBe(nowhere);
+  expect(of({ HOST: "0.0.0.0", PUBLIC_URL: "http://relay.lan:3000", ...subject })).toBe(nowhere);
   expect(of({ PUBLIC_URL: "http://192.168.1.2:3000", ...subject })).toBe(nowhere);
-  expect(of({ PUBLIC_URL: "http://localhost:3000" })).toBe("VAPID_SUBJECT is not set");
+  expect(of({ PUBLIC_URL: "http://localhost:3000" })).toBe("https://localhost");
+  for (const host of ["relay.local", "relay", "192.168.1.2", "[fd00::1]", "relay.home.arpa"]) {
+    expect(of({ PUBLIC_URL: `https://${host}` })).toBe("https://localhost");
+  }
   expect(of({ PUBLIC_URL: "https://relay.example/base" })).toBe("https://relay.example");
   expect(of({ PUBLIC_URL: "https://relay.example", ...subject })).toBe("mailto:me@example.com");
   for (const env of [
@@ -95,13 +101,32 @@ test("Web Push is on where browsers can subscribe and the operator can be reache
 });
 
 test("while Web Push is off, the start says why and no subscription is accepted [§19.6.1] [§19.2.6]", async () => {
-  const off = await startTestApp({ clock });
+  const off = await startTestApp({ clock, env: { PUBLIC_URL: "http://relay.lan:3000" } });
   const lines = off.lines.filter((line) => line.includes("web_push"));
-  expect(lines.join()).toContain("VAPID_SUBJECT is not set");
-  const person = await createPerson(off.url);
+  expect(lines.join()).toContain("PUBLIC_URL is neither https nor loopback");
+  const person = await createPerson(off.local_url);
   expect((await person.send("GET /v1/web-push/key")).status).toBe(404);
   const { status, body } = await subscribe(person.send);
   expect([status, body.fields]).toEqual([422, { type: "is off on this server" }]);
+});
+
+test("Apple is sent nothing by an operator without a name, and the creation says what to set [§19.6.1]", async () => {
+  const plain = await startTestApp({ clock });
+  const of = async (url: string, endpoint: string) => {
+    const { keys } = (await subscribe((await createPerson(url)).send)).subscription;
+    const body = { type: "web_push", label: "Safari", subscription: { endpoint, keys } };
+    const { status, body: answer } = await (await createPerson(url)).send(
+      "POST /v1/channels",
+      body,
+    );
+    return [status, answer.fields?.subscription ?? null];
+  };
+  const apple = "https://web.push.apple.com/QK1";
+  const [status, reason] = await of(plain.url, apple);
+  expect(status).toBe(422);
+  expect(reason).toContain("VAPID_SUBJECT=mailto:you@your.domain");
+  expect(await of(plain.url, "https://fcm.googleapis.com/fcm/send/1")).toEqual([201, null]);
+  expect(await of(app.url, apple)).toEqual([201, null]);
 });
 
 test("a subscription is accepted as the browser gives it, and shows only its origin [§19.2.2] [§19.6.2]", async () => {

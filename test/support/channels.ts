@@ -168,6 +168,7 @@ async function webPush(): Promise<ChannelFixture> {
   ];
   return {
     env: service.env,
+    works_without_env: true,
     address: JSON.stringify({ endpoint: subscription.endpoint, ...subscription.keys }),
     setNow: (next) => {
       now = next;

@@ -43,6 +43,10 @@ export function endpointFault(endpoint: string, hosts: readonly string[]): strin
   return "is of a push service that this server does not send to";
 }
 
+/** True for an endpoint of Apple's push service. */
+export const isApple = (endpoint: string): boolean =>
+  URL.parse(endpoint)?.hostname.endsWith(".push.apple.com") ?? false;
+
 /** Says what is wrong with the keys; null if nothing is. */
 export function keysFault({ p256dh, auth }: SubscriptionInput["keys"]): string | null {
   if (bytesIn(auth)?.length !== 16) return "must have 16 bytes as auth";
