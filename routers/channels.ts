@@ -8,10 +8,11 @@ import {
   ChannelLinkInput,
   ChannelPatch,
   channelRule,
+  TestCode,
 } from "../src/model/channel.ts";
-import { Delivery } from "../src/model/delivery.ts";
-import { Id } from "../src/model/text.ts";
-import { account, router, routes } from "./trpc.ts";
+import { TestOutcome } from "../src/model/delivery.ts";
+import { Id, Timestamp } from "../src/model/text.ts";
+import { account, open, router, routes } from "./trpc.ts";
 
 const route = routes("Channels");
 
@@ -143,13 +144,34 @@ export const channels = router({
     .meta({
       openapi: route("POST /v1/channels/{channel_id}/test", "sendChannelTest", {
         summary: "Send a test through a channel and wait for its outcome",
-        description: "Waits up to 10 seconds. Each channel has 6 tests an hour.",
+        description:
+          "Waits up to 10 seconds. Each channel has 6 tests an hour. `reached_at` of the channel shows that the person pressed the button of the notification.",
       }),
       body_optional: true,
       may_be_slow: true,
       errors: ["not_found"],
     })
     .input(z.strictObject({ channel_id: Id }).meta({ id: "ChannelTest" }))
-    .output(Delivery)
+    .output(TestOutcome)
     .mutation(({ ctx, input }) => ctx.services.channels.test(ctx.caller, input.channel_id)),
+
+  reached: open
+    .meta({
+      openapi: route("POST /v1/channels/{channel_id}/reached", "answerChannelTest", {
+        summary: "Answer the test of a channel",
+        description:
+          "What the button of the notification sends: its code is the credential, for 10 minutes. A repetition changes nothing.",
+      }),
+      errors: ["not_found"],
+    })
+    .input(
+      z
+        .strictObject({
+          channel_id: Id,
+          code: TestCode,
+        })
+        .meta({ id: "ChannelTestAnswer" }),
+    )
+    .output(z.object({ reached_at: Timestamp }).meta({ id: "ChannelReached" }))
+    .mutation(({ ctx, input }) => ctx.services.channels.reached(input.channel_id, input.code)),
 });

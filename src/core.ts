@@ -68,6 +68,7 @@ import { createSilenceWatch } from "./services/silence.ts";
 import { createStartCode } from "./services/start-code.ts";
 import { createDeliveryFigures } from "./services/store-statistics.ts";
 import { createTasks } from "./services/tasks.ts";
+import { createTestAnswers } from "./services/test-answers.ts";
 import { createSigner } from "./signer.ts";
 
 /** Provided by the process, and replaced in tests. */
@@ -207,7 +208,14 @@ export async function createCore(deps: AppDeps) {
   const admitAddressUse = createAddressUses({ store, clock, is_on: limits_on });
   const questions = createQuestions({ ...service_deps, keys });
   const nudges = createNudges(service_deps);
-  const replies = createReplies({ ...service_deps, questions, tickets, nudges });
+  const test_answers = createTestAnswers(service_deps);
+  const replies = createReplies({
+    ...service_deps,
+    questions,
+    tickets,
+    nudges,
+    testAnswers: test_answers,
+  });
   const channel_links = createChannelLinks({
     ...service_deps,
     admitAddressUse,
@@ -250,6 +258,7 @@ export async function createCore(deps: AppDeps) {
       sender,
       listener,
       config,
+      testAnswers: test_answers,
       tests_per_hour: limits_on ? RATES.channel_tests.quota : 0,
     }),
     channelLinks: channel_links,

@@ -149,6 +149,10 @@ export const LIMITS = {
   ended_token_retention: 365 * 86_400,
   /** Pairing codes of an account; one more ends the oldest. */
   open_pairings: 5,
+  /** Characters of the code of a test as it may be sent; it has 44. */
+  test_code: 64,
+  /** How long the test of a channel can be answered (§19.2.10). */
+  channel_test_life: 600,
   /** Characters of a pairing code as it may be sent; its two forms have 8 and 22. */
   pairing_code: 64,
   /** Seconds in which a pairing code can be used, and for which a use is remembered after that. */

@@ -1,6 +1,5 @@
 /** Queries on what listens for answers: leases, positions, channels and messages (§19.8). */
 
-import { isLiveAccount } from "../accounts.ts";
 import { pruner } from "../retention.ts";
 import { p, sql } from "../store/sql.ts";
 import { rowOf, rowsOf, statement } from "../store/statement.ts";
@@ -92,10 +91,20 @@ export const noteListening = statement(
       and (${p("test")} = 1 or coalesce(listen_error, '') not like 'replies!_%' escape '!')`,
 );
 
-/** Records that a test of the channel was answered. */
+/** Of a channel whose account exists. */
+const live = sql`id = ${p("channel_id")}
+    and exists (select 1 from accounts a where a.id = channels.account_id and a.deleted_at is null)`;
+
+/** Records that the test of `asked_at` was answered, unless it or a later one was. */
 export const channelReached = statement(
-  sql`update channels set reached_at = ${p("now", channels.created_at)}
-    where id = ${p("channel_id")} and account_id = ${p("account_id")} and ${isLiveAccount}`,
+  sql`update channels set reached_at = ${p("reached_at", channels.created_at)}
+    where ${live} and (reached_at is null or reached_at < ${p("asked_at", channels.created_at)})`,
+);
+
+/** When a test of the channel was last answered; no row if the channel is gone. */
+export const reachedAt = statement(
+  sql`select reached_at from channels where ${live} and reached_at is not null`,
+  { returns: rowOf<[reached_at_ms: number]>() },
 );
 
 /** Keeps what the service calls a message, while the channel exists. */

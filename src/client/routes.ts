@@ -35,6 +35,7 @@ export const ROUTES = {
     update: { method: "PATCH", path: "/v1/channels/{channel_id}", body: true },
     delete: { method: "DELETE", path: "/v1/channels/{channel_id}" },
     test: { method: "POST", path: "/v1/channels/{channel_id}/test" },
+    reached: { method: "POST", path: "/v1/channels/{channel_id}/reached", body: true },
   },
   keys: {
     list: { method: "GET", path: "/v1/keys" },

@@ -31,6 +31,13 @@ const RESPONSE_HEADERS = [
 /** Seconds for which a browser may cache a preflight. */
 const MAX_AGE = 7_200;
 
+/**
+ * True for the path of a route that pages of any origin may call, such as the web app of a service: what it does needs a secret in
+ * its body, which no browser adds by itself (§19.2.10).
+ */
+export const isForAnyPage = (path: string): boolean =>
+  /^\/v1\/channels\/[^/]+\/reached$/.test(path);
+
 interface CorsOptions {
   /** True: pages of any origin may call the route with a ticket (§19.7.6). */
   readonly tickets?: boolean;
@@ -54,7 +61,8 @@ export function createCors(origins: readonly string[]) {
       { tickets = false }: CorsOptions = {},
     ): Route<R> {
       const listed = allowed.size > 0 && /^\/(v1|trpc|mcp|oauth|\.well-known)(\/|$)/.test(path);
-      if (!listed && !tickets) return route;
+      const open = isForAnyPage(path);
+      if (!listed && !tickets && !open) return route;
       const preflight = {
         "access-control-allow-methods": methods.join(", "),
         "access-control-allow-headers": REQUEST_HEADERS,
@@ -67,8 +75,9 @@ export function createCors(origins: readonly string[]) {
         const is_options = request.method === "OPTIONS";
         const known = origin !== null && allowed.has(origin);
         // A preflight does not say whether a ticket will follow.
-        const may_have_ticket = is_options || isTicket(request.headers.get("authorization"));
-        const any = tickets && origin !== null && !known && may_have_ticket;
+        const may_have_ticket =
+          tickets && (is_options || isTicket(request.headers.get("authorization")));
+        const any = origin !== null && !known && (open || may_have_ticket);
         const permitted = known || any;
         const asks =
           permitted &&

@@ -4,6 +4,7 @@ import { isTicket } from "../auth/tickets.ts";
 import { ServiceError } from "../errors.ts";
 import { isLoopback } from "../loopback.ts";
 import { type BaseAddresses, parseHost } from "./base-address.ts";
+import { isForAnyPage } from "./cors.ts";
 
 /** Methods that change nothing (RFC 9110 9.2.1). A GET of a foreign page has no effects either. */
 const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
@@ -59,7 +60,8 @@ export function createSourceCheck({ public_url, origins, hostRefusal }: SourceOp
       if (length !== null && !/^\d{1,15}$/.test(length)) {
         return badForm("The Content-Length header is not one decimal number.");
       }
-      if (SAFE.has(request.method) || path === "/mcp" || !isForeign(request)) return null;
+      if (SAFE.has(request.method) || path === "/mcp" || isForAnyPage(path)) return null;
+      if (!isForeign(request)) return null;
       return new ServiceError("forbidden", {
         detail: "A web page of this origin may not change anything.",
       });

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { FieldReasons } from "../errors.ts";
 import { LIMITS, OUTBOUND } from "../limits.ts";
 import { TaskPriority } from "./task.ts";
-import { isStorable, Label, Timestamp, UNSTORABLE } from "./text.ts";
+import { isStorable, Label, Timestamp, text, UNSTORABLE } from "./text.ts";
 
 export const ChannelType = z
   .enum(["ntfy", "web_push", "webhook", "telegram"])
@@ -88,6 +88,11 @@ export const Channel = z
   })
   .meta({ id: "Channel" });
 export type Channel = z.infer<typeof Channel>;
+
+/** What the button of a test sends (§19.2.10). Any other text is `404`, as an old code is. */
+export const TestCode = text({ max: LIMITS.test_code }).meta({
+  description: "From the notification of the test",
+});
 
 /** The channel itself checks endpoint and keys. */
 const SubscriptionInput = z

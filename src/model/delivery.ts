@@ -32,6 +32,15 @@ export const Delivery = z
   .meta({ id: "Delivery" });
 export type Delivery = z.infer<typeof Delivery>;
 
+/** The outcome of the test of a channel (§19.2.5). */
+export const TestOutcome = Delivery.extend({
+  answer_by: Timestamp.nullable().meta({
+    description:
+      "Until when its button can be pressed, which sets `reached_at`; null if it has none, or was not sent",
+  }),
+}).meta({ id: "ChannelTestOutcome" });
+export type TestOutcome = z.infer<typeof TestOutcome>;
+
 /** How far one delivery got: its status, or more than `sent`. */
 export const Furthest = z.enum([...DeliveryStatus.options, "shown", "opened"]);
 export type Furthest = z.infer<typeof Furthest>;

@@ -34,8 +34,11 @@ interface PushNotification {
 }
 
 export interface PushAction {
-  /** `answer-0` and so on give the answer at that place in `data.answers`; `open` opens the web page. */
-  readonly action: `answer-${number}` | "open";
+  /**
+   * `answer-0` and so on give the answer at that place in `data.answers`; `open` opens the web page; `reached` answers a
+   * test.
+   */
+  readonly action: `answer-${number}` | "open" | "reached";
   /** Label of the option, or what the button does. */
   readonly title: string;
   /** What a tap on the action opens. */
@@ -50,6 +53,8 @@ export interface PushData {
   readonly task_id?: string;
   /** The credential to read and answer the question and to send receipts (§19.7). */
   readonly ticket?: string;
+  /** The code that answers a test (§19.2.10); its channel is the tag. */
+  readonly code?: string;
   /** Epoch seconds at which the question expires. */
   readonly expires_at?: number;
   /** True if it rings although a notification with its tag may be shown; absent otherwise. */

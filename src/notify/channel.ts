@@ -43,6 +43,8 @@ export interface Channel<Request = unknown, Answer = unknown> {
   whyOff?(config: Config): string | null;
   /** The request to send, of bounded size; null if this address does not get this notification. Pure. */
   render(notification: Notification, destination: Destination): Request | null;
+  /** Set if the tests of some addresses have no button that answers them. `base_url`: as in `Destination`. Pure. */
+  hasTestButton?(address: string, base_url: string | null): boolean;
   /** Decides what to do after an answer. Pure. */
   classify(answer: Answer, attempt: Attempt): Verdict;
   /** Set if it takes the person's answers over connections that Relay opens (§19.8). */
@@ -186,7 +188,8 @@ export interface Destination {
   readonly handle: string | null;
   /**
    * The codes of buttons that answer without an address of Relay, by what the button says: for a question, each
-   * option that the notification offers; for a test, `TEST_ANSWER` of listen.ts alone. Null if the channel does not listen.
+   * option that the notification offers; for a test, `TEST_ANSWER` of listen.ts alone. Null if the channel does not listen,
+   * but for a test, which can also be answered at an address of Relay (§19.2.10).
    */
   readonly codes: ReadonlyMap<string, string> | null;
   /** Codes that put a question off, with the label of their button; absent if there are none. */

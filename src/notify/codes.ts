@@ -11,7 +11,7 @@ export const CHOICES = {
   /** Remind the person of the question later. */
   remind_soon: 252,
   remind_later: 253,
-  /** The test of the channel was seen. Its subject is the channel itself. */
+  /** A test of the channel was seen. Its subject is that test ({@link subjectOfTest}). */
   test: 254,
 } as const;
 
@@ -22,7 +22,7 @@ export const REMINDERS = [
 ] as const;
 
 export interface CodeSubject {
-  /** Id of the question, or of the channel for its test. */
+  /** Id of the question, or {@link subjectOfTest}. */
   readonly subject: string;
   readonly channel_id: string;
   /** 0 to 255; see {@link CHOICES}. */
@@ -35,7 +35,20 @@ const PART = 16;
 /** 16 bytes of the subject, one of the choice, and 16 of the mark. */
 const CODE = /^[\w-]{44}$/;
 /** Prefixes by whether the code is for a test. */
-const ID = /^(?:qst|chn)_([0-9a-f]{32})$/;
+const ID = /^(?:qst|tst)_([0-9a-f]{32})$/;
+
+/**
+ * The subject of a test that was asked for at `at` (epoch seconds). It says when, so that nothing has to be stored: an
+ * older code than the last that was used does nothing.
+ */
+export const subjectOfTest = (at: number): string =>
+  `tst_${Math.round(at * 1_000)
+    .toString(16)
+    .padStart(PART * 2, "0")}`;
+
+/** When the test of {@link subjectOfTest} was asked for, epoch seconds. */
+export const timeOfTest = (subject: string): number =>
+  Number.parseInt(subject.slice(4), 16) / 1_000;
 
 /** The code. Every process makes the same one. 44 characters of base64url. */
 export function codeOf(signer: Signer, { subject, channel_id, choice }: CodeSubject): string {
@@ -52,7 +65,7 @@ export function readCode(signer: Signer, code: string, channel_id: string): Code
   if (!CODE.test(code)) return null;
   const bytes = Buffer.from(code, "base64url");
   const choice = bytes[PART]!;
-  const prefix = choice === CHOICES.test ? "chn" : "qst";
+  const prefix = choice === CHOICES.test ? "tst" : "qst";
   const said = { subject: `${prefix}_${bytes.toString("hex", 0, PART)}`, channel_id, choice };
   // The whole text, so that no other spelling of the same bytes passes.
   return timingSafeEqual(Buffer.from(codeOf(signer, said)), Buffer.from(code)) ? said : null;

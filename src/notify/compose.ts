@@ -145,9 +145,9 @@ export function composeEndedTask(
 }
 
 /** The test of a channel, without any data of the account. `subject`: id of the channel. */
-export function composeTest(subject: string, { expires_at }: Pick<Test, "expires_at">): Test {
+export function composeTest(subject: string, times: Pick<Test, "asked_at" | "expires_at">): Test {
   const body = "This is a test. Questions and tasks will arrive here.";
-  return { kind: "test", subject, title: "Relay", body, expires_at };
+  return { kind: "test", subject, title: "Relay", body, ...times };
 }
 
 interface TaskNews {

@@ -75,6 +75,8 @@ interface Asked {
 /** Shows that a channel works. */
 export interface Test extends VisibleFields {
   readonly kind: "test";
+  /** When it was asked for, epoch seconds. */
+  readonly asked_at: number;
 }
 
 /** Says that the counts shown by a widget have changed. */

@@ -7,7 +7,7 @@ import type { Question } from "../model/question.ts";
 import type { Task } from "../model/task.ts";
 import { NOTIFICATION_LIMITS } from "../notification-limits.ts";
 import type { Channel, CodeOf, Destination, TicketOf } from "./channel.ts";
-import { CHOICES, REMINDERS } from "./codes.ts";
+import { CHOICES, REMINDERS, subjectOfTest } from "./codes.ts";
 import {
   type ContentOptions,
   composeActivity,
@@ -117,9 +117,10 @@ export function codesOf(
   codeOf: CodeOf,
   options: readonly string[] = [],
 ): ReadonlyMap<string, string> {
-  const of = { subject: channel_id, channel_id };
+  const of = { channel_id };
   if (notification.kind === "test") {
-    return new Map([[TEST_ANSWER, codeOf({ ...of, choice: CHOICES.test })]]);
+    const subject = subjectOfTest(notification.asked_at);
+    return new Map([[TEST_ANSWER, codeOf({ ...of, subject, choice: CHOICES.test })]]);
   }
   if (notification.kind !== "question") return new Map();
   const offered = notification.actions?.options ?? [];

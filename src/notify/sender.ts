@@ -79,8 +79,6 @@ interface TestedTarget {
   readonly channel_id: string;
   readonly address: string;
   readonly account_id: string;
-  /** True if it takes answers. */
-  readonly listens: boolean;
 }
 
 export type Sender = ReturnType<typeof createSender>;
@@ -138,15 +136,20 @@ export function createSender(options: SenderOptions) {
     async sendNow(
       lane: string,
       notification: Notification,
-      { channel_id, address, account_id, listens }: TestedTarget,
+      { channel_id, address, account_id }: TestedTarget,
     ): Promise<Verdict | null> {
       const found = lanes.find(({ connection }) => connection.lane === lane);
-      const codes = listens ? codesOf(notification, channel_id, codeOf) : null;
+      const codes = codesOf(notification, channel_id, codeOf);
       const to = { address, delivery_id: ids.unique(), base_url, ...NO_QUESTION, codes };
       const request = found?.channel.render(notification, to) ?? null;
       if (!found || request === null) return null;
       const answer = await found.connection.send(request, { owner: account_id, is_test: true });
       return found.channel.classify(answer, { kind: "task", attempts: 1, resent: false });
+    },
+    /** True if the test of this address has a button that answers it. */
+    hasTestButton(lane: string, address: string): boolean {
+      const channel = lanes.find(({ connection }) => connection.lane === lane)?.channel;
+      return channel !== undefined && (channel.hasTestButton?.(address, base_url) ?? true);
     },
     /** After a test that was accepted: why answers cannot come back by the channel, or null. */
     async check(lane: string, { address, account_id }: TestedTarget): Promise<string | null> {

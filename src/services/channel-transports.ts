@@ -55,6 +55,8 @@ interface TestOutcome {
   readonly sent: boolean;
   /** The code of the answer or fault; `ok` if it was sent. */
   readonly reason: string;
+  /** True if the test can be answered from its notification. */
+  readonly has_button: boolean;
   /** Statements that record the outcome on the channel. */
   readonly statements: readonly Statement[];
 }
@@ -65,8 +67,8 @@ export interface ChannelTransport {
   make(input: TargetInput): NewSecret;
   /** Statements that follow the insert of the channel's row in its batch. */
   start(channel: Omit<ChannelRow, "host" | "listener">, now: number): Statement[];
-  /** Sends one request, within 10 seconds. Never throws. */
-  test(channel: ChannelRow): Promise<TestOutcome>;
+  /** Sends one request, within 10 seconds. Never throws. `asked_at`: epoch seconds, by which its answer is known. */
+  test(channel: ChannelRow & { readonly asked_at: number }): Promise<TestOutcome>;
   /** Starts to send what is due. */
   wake(account_id: string): void;
 }
@@ -118,7 +120,8 @@ export function createWebhookTransport({
       const { id, account_id, host, secret } = channel;
       const target = { url: secret.url, secret: secret.secret ?? "", host, account_id };
       const verdict = await webhooks.sendNow(testMessage(channel, clock.now()), target);
-      if (!verdict) return { sent: false, reason: "busy", statements: [] };
+      const has_button = false;
+      if (!verdict) return { sent: false, reason: "busy", statements: [], has_button };
       const now = clock.now();
       const { code } = verdict;
       const statements = {
@@ -126,7 +129,7 @@ export function createWebhookTransport({
         end: () => [channelGone({ id, now, code }), dropQueueOfGone({ id })],
         again: () => [channelFailed({ id, now, code, hold: 0, refused: 0 })],
       }[verdict.do]();
-      return { sent: verdict.do === "finish", reason: code, statements };
+      return { sent: verdict.do === "finish", reason: code, statements, has_button };
     },
 
     wake(account_id) {
@@ -137,7 +140,7 @@ export function createWebhookTransport({
 }
 
 export interface LaneTransportDeps extends TransportDeps {
-  readonly sender: Pick<Sender, "check" | "clientKey" | "sendNow" | "wake">;
+  readonly sender: Pick<Sender, "check" | "clientKey" | "hasTestButton" | "sendNow" | "wake">;
   readonly listener: Pick<Listener, "wake">;
 }
 
@@ -166,19 +169,20 @@ export function createLaneTransport(
     start: (channel, now) => [target(channel, now)],
 
     async test(channel) {
-      const { id, account_id, secret } = channel;
-      const notification = composeTest(id, { expires_at: clock.now() + TEST_LIFE });
+      const { id, account_id, secret, asked_at } = channel;
+      const notification = composeTest(id, { asked_at, expires_at: asked_at + TEST_LIFE });
       const { address = "" } = secret;
       const listens = channel.listener !== null;
-      const to = { channel_id: id, address, account_id, listens };
+      const to = { channel_id: id, address, account_id };
       const verdict = await sender.sendNow(lane, notification, to);
-      if (!verdict) return { sent: false, reason: "busy", statements: [] };
+      const has_button = sender.hasTestButton(lane, address);
+      if (!verdict) return { sent: false, reason: "busy", statements: [], has_button };
       const now = clock.now();
       const statements = noteOutcome({ id, now, test: 1 }, verdict);
       if (verdict.do === "finish" && listens) {
         const code = await sender.check(lane, to);
         statements.push(noteListening({ code, ids: JSON.stringify([id]), now, test: 1 }));
-        if (code !== null) return { sent: false, reason: code, statements };
+        if (code !== null) return { sent: false, reason: code, statements, has_button };
       }
       // A channel in the state `gone` has lost its target.
       if (verdict.do === "finish") statements.push(target(channel, now));
@@ -186,7 +190,7 @@ export function createLaneTransport(
         const of = { account_id, purpose: "alert", recipient_id: id, subject: "", lane, address };
         statements.unshift(forgetTarget({ ...of, since: now }));
       }
-      return { sent: verdict.do === "finish", reason: verdict.reason, statements };
+      return { sent: verdict.do === "finish", reason: verdict.reason, statements, has_button };
     },
 
     wake() {

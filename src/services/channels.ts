@@ -16,10 +16,10 @@ import type { Statement } from "../../db/store/store.ts";
 import type { Config } from "../config.ts";
 import { fail, failFields, failNotFound } from "../errors.ts";
 import { digest } from "../ids.ts";
-import { RATES } from "../limits.ts";
+import { LIMITS, RATES } from "../limits.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import type { Channel, ChannelInput, ChannelPatch } from "../model/channel.ts";
-import type { Delivery } from "../model/delivery.ts";
+import type { TestOutcome } from "../model/delivery.ts";
 import type { Channel as LaneChannel, TargetInput } from "../notify/channel.ts";
 import type { UrlCheck } from "../notify/webhooks/url-check.ts";
 import {
@@ -32,6 +32,7 @@ import {
 import { untilDecided } from "./shared/commit.ts";
 import { readOwn, type ServiceDeps } from "./shared/deps.ts";
 import { type AdmitAddressUse, createUseLimit } from "./shared/use-limits.ts";
+import type { TestAnswers } from "./test-answers.ts";
 
 export type Channels = ReturnType<typeof createChannels>;
 
@@ -44,6 +45,7 @@ interface ChannelsDeps
   /** Every notification channel. A client can create those that have `register`. */
   readonly channels: readonly LaneChannel[];
   readonly admitAddressUse: AdmitAddressUse;
+  readonly testAnswers: TestAnswers;
   /** Tests of a channel within an hour; 0: any number. */
   readonly tests_per_hour: number;
 }
@@ -215,7 +217,7 @@ export function createChannels(deps: ChannelsDeps) {
      * Sends a test and waits up to 10 seconds for its outcome (§19.2.5). `403 forbidden` as for
      * {@link assertMayChange}, since a test can confirm a webhook and revive a channel; `429 rate_limited`.
      */
-    async test(caller: AccountCaller, id: string): Promise<Delivery> {
+    async test(caller: AccountCaller, id: string): Promise<TestOutcome> {
       const row = await find(caller, id);
       await assertMayChange(caller, row);
       const { account_id } = caller;
@@ -225,12 +227,13 @@ export function createChannels(deps: ChannelsDeps) {
       const { type, label } = row.channel;
       const queued_at = clock.now();
       const transport = transports[type];
-      const { sent, reason, statements } = await transport.test({
+      const { sent, reason, statements, has_button } = await transport.test({
         ...row.private,
         id,
         account_id,
         label,
         listener: row.listening?.key ?? null,
+        asked_at: queued_at,
       });
       if (statements.length > 0) await store.write(statements);
       // A successful test releases what has waited for it.
@@ -244,7 +247,14 @@ export function createChannels(deps: ChannelsDeps) {
         sent_at: sent ? clock.now() : null,
         shown_at: null,
         opened_at: null,
+        answer_by: sent && has_button ? queued_at + LIMITS.channel_test_life : null,
       };
+    },
+
+    /** Records the answer to a test. Anybody who has its code may; `404 not_found` for any other. */
+    async reached(id: string, code: string): Promise<{ reached_at: number }> {
+      const reached_at = await deps.testAnswers.answer(id, code);
+      return reached_at === null ? failNotFound("channel_id") : { reached_at };
     },
   };
 }

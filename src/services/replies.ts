@@ -1,6 +1,6 @@
 /** Answers that come by way of a channel that listens (§19.8): who may give them, and what becomes of them. */
 
-import { channelReached, subjectOfMessage } from "../../db/notify/listeners.ts";
+import { subjectOfMessage } from "../../db/notify/listeners.ts";
 import type { Tickets } from "../auth/tickets.ts";
 import { ServiceError } from "../errors.ts";
 import type { AccountCaller } from "../model/caller.ts";
@@ -11,11 +11,13 @@ import type { ListenEvent, ListenOutcome } from "../notify/listen.ts";
 import type { Nudges } from "./nudges.ts";
 import type { Questions } from "./questions.ts";
 import type { ServiceDeps } from "./shared/deps.ts";
+import type { TestAnswers } from "./test-answers.ts";
 
 interface RepliesDeps extends Pick<ServiceDeps, "store" | "clock" | "signer" | "settings"> {
   readonly questions: Pick<Questions, "read" | "answer">;
   readonly tickets: Pick<Tickets, "callerOf">;
   readonly nudges: Pick<Nudges, "remind">;
+  readonly testAnswers: TestAnswers;
 }
 
 /** What an account may still send at once. */
@@ -31,7 +33,7 @@ const UNKNOWN: ListenOutcome = { is: "unknown" };
 const { signal: NEVER } = new AbortController();
 
 export function createReplies(deps: RepliesDeps) {
-  const { store, clock, signer, settings, questions, tickets } = deps;
+  const { store, clock, signer, settings, questions, tickets, testAnswers } = deps;
   const allowances = new Map<string, Allowance>();
   /**
    * What became of codes. A service repeats them after each break, and anybody may repeat them without end; there are
@@ -145,10 +147,9 @@ export function createReplies(deps: RepliesDeps) {
     if (!said) return UNKNOWN;
     const { subject, choice } = said;
     if (choice === CHOICES.test) {
-      if (subject !== channel_id || !admit(account_id)) return UNKNOWN;
-      const now = clock.now();
-      const [reached] = await store.write([channelReached({ channel_id, account_id, now })]);
-      return reached!.changes > 0 ? ({ is: "reached", text: "It works." } as const) : UNKNOWN;
+      if (!admit(account_id)) return UNKNOWN;
+      const reached_at = await testAnswers.answer(channel_id, code);
+      return reached_at === null ? UNKNOWN : ({ is: "reached", text: "It works." } as const);
     }
     const reminder = REMINDERS.find((one) => one.choice === choice);
     if (reminder) return putOff({ question_id: subject, channel_id, account_id }, reminder);

@@ -142,6 +142,8 @@ test("a subscription is accepted as the browser gives it, and shows only its ori
       created_at: clock.now(),
       origin: service.origin,
       hint: subscription.endpoint.slice(-4),
+      replies: false,
+      reached_at: null,
     },
   });
   const told = JSON.stringify([await channelsOf(person.send), app.lines]);

@@ -13,18 +13,20 @@ import {
   type Send,
   WEBHOOK,
 } from "../support/client.ts";
+import { startNtfy } from "../support/ntfy.ts";
 import { connectClient, startRequest } from "../support/oauth.ts";
 import { OPERATIONS } from "../support/operations.ts";
+import { buttonOf } from "../support/replies.ts";
 import { nameOf, ROUTES, type Route } from "../support/routes.ts";
 import { startTelegram } from "../support/telegram.ts";
 import { until } from "../support/until.ts";
 import { rowOf } from "../support/world.ts";
 
+const ntfy = await startNtfy();
 const telegram = await startTelegram();
 const bot = telegram.newBot();
 const app = await startTestApp({
   env: {
-    VAPID_SUBJECT: "mailto:relay@example.com",
     TELEGRAM_API_ROOT: telegram.url,
     TELEGRAM_BOT_TOKEN: bot.token,
   },
@@ -155,6 +157,14 @@ test("real responses have a status and a form that the OpenAPI document lists [Â
   await call(person, "POST /v1/channels/{channel_id}/test", [channel.id], {});
   await call(person, "GET /v1/channels");
   await call(person, "GET /v1/web-push/key");
+  const topic = { type: "ntfy", label: "Phone", url: ntfy.url, replies: true };
+  const phone = await call(person, "POST /v1/channels", [], topic);
+  await call(person, "POST /v1/channels/{channel_id}/test", [phone.channel.id], {});
+  const { message: test_code } = buttonOf(ntfy.published.at(-1)!, "It works");
+  const answered = "POST /v1/channels/{channel_id}/reached";
+  await call(nobody, answered, [phone.channel.id], { code: test_code });
+  await call(nobody, answered, [phone.channel.id], { code: "x" });
+  await call(nobody, answered, ["x"], { code: test_code });
   const asked = { type: "telegram", label: "Phone" };
   const link = await call(person, "POST /v1/channels/links", [], asked);
   await call(person, "POST /v1/channels/links", [], { ...asked, token: "x" });

@@ -77,7 +77,7 @@ function notifications(): Notification[] {
     composeEndedTask(ids.id, null, { expires_at: now + 60 }),
     composeEndedQuestion(ids.id, null, null, { full: true, expires_at: now + 60 }),
   );
-  all.push(composeTest(`chn_${"0".repeat(32)}`, { expires_at: now + 60 }));
+  all.push(composeTest(`chn_${"0".repeat(32)}`, { asked_at: now, expires_at: now + 60 }));
   return all;
 }
 

@@ -148,7 +148,7 @@ test("a Web Push message about a task opens the task, and is silent when passive
 });
 
 test("without a known address of the page, links in Web Push messages are relative", () => {
-  const test_ = composeTest("chn_1", { expires_at: now + 60 });
+  const test_ = composeTest("chn_1", { asked_at: now, expires_at: now + 60 });
   const nowhere = { base_url: null, badge: null, ticket: null };
   const { message } = rendered(test_, nowhere);
   expect(message.notification).toMatchObject({

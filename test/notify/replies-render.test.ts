@@ -5,7 +5,7 @@ import { readConfig } from "../../src/config.ts";
 import { newQuestion } from "../../src/model/question.ts";
 import { ntfy } from "../../src/notify/channels/ntfy/channel.ts";
 import type { NtfyAddress, NtfyRequest } from "../../src/notify/channels/ntfy/payload.ts";
-import { codeOf, readCode } from "../../src/notify/codes.ts";
+import { codeOf, readCode, subjectOfTest } from "../../src/notify/codes.ts";
 import { composeEndedQuestion, composeQuestion, composeTest } from "../../src/notify/compose.ts";
 import { keyOfListener } from "../../src/notify/listen.ts";
 import { codesOf } from "../../src/notify/prepare.ts";
@@ -102,10 +102,10 @@ test("only a code made here, for this channel, is read; its test has another [§
   for (const bad of ["", "x".repeat(44), `${code}A`, code.slice(1), code.replace(/.$/, "=")]) {
     expect(readCode(signer, bad, channel_id)).toBeNull();
   }
-  const test = composeTest(channel_id, { expires_at: 0 });
+  const test = composeTest(channel_id, { asked_at: 1_795_257_360.2, expires_at: 0 });
   const codes = codesOf(test, channel_id, (one) => codeOf(signer, one));
   expect(readCode(signer, codes.get("It works")!, channel_id)).toEqual({
-    ...{ subject: channel_id, channel_id, choice: 254 },
+    ...{ subject: subjectOfTest(1_795_257_360.2), channel_id, choice: 254 },
   });
   expect(renderOf(test, codes).publish.actions).toMatchObject([{ label: "It works" }]);
 });

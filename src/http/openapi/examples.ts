@@ -277,6 +277,11 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
         "BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A8",
     },
   },
+  "POST /v1/channels/{channel_id}/test": { response: { ...delivery, answer_by: null } },
+  "POST /v1/channels/{channel_id}/reached": {
+    request: { code: "AAAAAAAAAAAAAZ9xF2QK_uJk0d8mPq7w3XyR5sTvLb1Z" },
+    response: { reached_at: 1795257361.61 },
+  },
   "PATCH /v1/channels/{channel_id}": {
     request: { quiet_hours: { from: "22:00", to: "07:00", time_zone: "Europe/Berlin" } },
     response: {

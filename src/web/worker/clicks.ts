@@ -2,7 +2,13 @@
 
 import { type ShownData, setBadge, show, waitingExcept } from "./notifications.ts";
 import { type ClickEvent, inTurn, openPages, page_url, worker } from "./scope.ts";
-import { type AnswerOutcome, sendAnswer, sendReceipt, type Ticket } from "./tickets.ts";
+import {
+  type AnswerOutcome,
+  sendAnswer,
+  sendReached,
+  sendReceipt,
+  type Ticket,
+} from "./tickets.ts";
 
 /** Handles a click on a notification (`action` is empty) or on one of its buttons. */
 export async function handleClick({ notification, action }: ClickEvent): Promise<void> {
@@ -11,6 +17,13 @@ export async function handleClick({ notification, action }: ClickEvent): Promise
   const ticket = ticketOf(data);
   if (answer !== null && ticket) return answerQuestion(notification, data, ticket, answer);
   notification.close();
+  const { code } = data;
+  if (code !== undefined) {
+    // Any click shows that the test was seen. Not every browser shows the button, which alone leaves the page closed.
+    const told = sendReached(notification.tag, code);
+    if (action !== "reached") await openRoute("account");
+    return told;
+  }
   // The window first: after a click, a browser permits opening one for only some seconds.
   await openRoute(routeOf(data));
   if (ticket && data.event === "question") await sendReceipt(ticket, "opened");

@@ -48,6 +48,11 @@ export async function sendReceipt(ticket: Ticket, event: "shown" | "opened"): Pr
   await persist(() => request(ticket, "POST", "/receipts", { event }));
 }
 
+/** Answers the test of a channel by the code of its notification. Safe to repeat. */
+export async function sendReached(channel_id: string, code: string): Promise<void> {
+  await persist(() => post(`channels/${encodeURIComponent(channel_id)}/reached`, { code }));
+}
+
 /**
  * Repeats a request while the server cannot be reached or cannot serve it; null after the last
  * attempt.
@@ -67,15 +72,22 @@ function request(
   path: "" | "/answer" | "/receipts",
   body?: object,
 ): Promise<Response> {
-  return fetch(new URL(`v1/questions/${encodeURIComponent(question_id)}${path}`, page_url), {
-    method,
-    headers: {
-      authorization: `Bearer ${ticket}`,
-      ...(body && { "content-type": "application/json" }),
-    },
-    ...(body && { body: JSON.stringify(body) }),
+  const headers = { authorization: `Bearer ${ticket}` };
+  const route = `questions/${encodeURIComponent(question_id)}${path}`;
+  return method === "POST" ? post(route, body ?? {}, headers) : call(route, { method, headers });
+}
+
+const post = (route: string, body: object, headers: Readonly<Record<string, string>> = {}) =>
+  call(route, {
+    method: "POST",
+    headers: { ...headers, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+
+const call = (route: string, init: RequestInit): Promise<Response> =>
+  fetch(new URL(`v1/${route}`, page_url), {
+    ...init,
     // Sent even if the browser ends the worker.
     keepalive: true,
     signal: AbortSignal.timeout(TIMEOUT),
   });
-}

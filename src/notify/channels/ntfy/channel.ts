@@ -7,7 +7,7 @@ import type { Channel, NewTarget, TargetInput } from "../../channel.ts";
 import { classify, type NtfyAnswer } from "./classify.ts";
 import { createNtfyClient } from "./client.ts";
 import { listen } from "./listen.ts";
-import { type NtfyAddress, type NtfyRequest, render } from "./payload.ts";
+import { hasTestButton, type NtfyAddress, type NtfyRequest, render } from "./payload.ts";
 
 const LANE = "ntfy";
 
@@ -18,6 +18,7 @@ export const ntfy: Channel<NtfyRequest, NtfyAnswer> = {
   replaces: "if_known",
   register,
   render,
+  hasTestButton,
   classify,
   listen,
   async connect(_config, clock, network) {

@@ -103,7 +103,7 @@ export function render(notification: Notification, destination: Destination): Nt
     }
     case "test": {
       const { subject, title, body } = notification;
-      const actions = replyButtons([TEST_ANSWER], parsed, destination.codes);
+      const actions = testButtons(subject, parsed, destination);
       return of({
         ...{ title, message: body, priority: PRIORITY.medium },
         ...(actions.length > 0 && { actions }),
@@ -144,6 +144,31 @@ function actionsOf(
     made.push({ action: "view", label: "Open", url: pageOf("question", subject, base_url) });
   }
   return bytesOf(made) <= BUTTONS_BYTES ? made : [];
+}
+
+/** True if {@link testButtons} makes one for this address. */
+export function hasTestButton(address: string, base_url: string | null): boolean {
+  const { replies, buttons } = parse(address);
+  return replies !== undefined || (buttons === true && base_url !== null);
+}
+
+/** The button of a test answers it the way that questions are answered; none if they have no buttons. */
+function testButtons(
+  subject: string,
+  address: NtfyAddress,
+  { base_url, codes }: Destination,
+): readonly Action[] {
+  if (address.replies !== undefined) return replyButtons([TEST_ANSWER], address, codes);
+  const code = codes?.get(TEST_ANSWER);
+  if (!address.buttons || base_url === null || code === undefined) return [];
+  return [
+    {
+      ...{ action: "http", label: TEST_ANSWER, method: "POST", clear: true },
+      url: `${base_url}/v1/channels/${subject}/reached`,
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ code }),
+    },
+  ];
 }
 
 /** Answers at Relay's own address. */

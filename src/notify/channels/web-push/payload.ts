@@ -8,6 +8,7 @@ import {
 } from "../../../model/push-message.ts";
 import type { Destination } from "../../channel.ts";
 import { bytesOf, cut } from "../../cut.ts";
+import { TEST_ANSWER } from "../../listen.ts";
 import type { Alert, EndedAlert, Notification, Test } from "../../notification.ts";
 import { parseAddress, type Subscription } from "./subscription.ts";
 
@@ -76,7 +77,7 @@ function keptUntil(notification: VisibleNotification, { shown }: Destination): n
 
 function messageOf(
   notification: VisibleNotification,
-  { base_url, ticket, badge }: Destination,
+  { base_url, ticket, badge, codes }: Destination,
 ): PushMessage | null {
   const { kind, subject, title } = notification;
   const navigate = addressOf(notification, base_url ?? "");
@@ -84,6 +85,7 @@ function messageOf(
   const app_badge = badge === null ? {} : { app_badge: badge };
   const labels = kind === "question" ? labelsOf(notification) : [];
   const shows = alert?.actions?.shows;
+  const code = kind === "test" ? codes?.get(TEST_ANSWER) : undefined;
   const compose = (answers: readonly string[]): PushMessage => ({
     web_push: DECLARATIVE,
     ...app_badge,
@@ -103,8 +105,15 @@ function messageOf(
           (label, i): PushAction => ({ action: `answer-${i}`, title: label, navigate }),
         ),
         ...(shows === "part" ? [{ action: "open", title: "Open", navigate } as const] : []),
+        ...(code === undefined
+          ? []
+          : [{ action: "reached", title: TEST_ANSWER, navigate } as const]),
       ],
-      data: { ...dataOf(notification, ticket), ...(answers.length > 0 && { answers }) },
+      data: {
+        ...dataOf(notification, ticket),
+        ...(answers.length > 0 && { answers }),
+        ...(code !== undefined && { code }),
+      },
     },
   });
   const bytes = PLAINTEXT_BYTES;
