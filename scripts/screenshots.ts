@@ -59,6 +59,17 @@ async function askPermission(url: string, { secret }: Agent): Promise<void> {
   }
 }
 
+/** What the page shows without the services: their answers are given here. */
+const NTFY = {
+  channel: { id: "chn_0", replies: true },
+  url: "https://ntfy.sh/relay-5d1f83a09c4e7b26",
+};
+const TELEGRAM = {
+  id: "lnk_0",
+  link: "https://t.me/relay_home_bot?start=q3V8sN1xTf0aLr6Yw2ZkPd",
+  from: null,
+};
+
 const store = mkdtempSync(join(tmpdir(), "relay-screenshots-"));
 const children: Bun.Subprocess[] = [];
 const browser = await chromium.launch({
@@ -92,6 +103,36 @@ try {
     await page.screenshot({ path: `${FOLDER}${view}-${size}-${scheme}.png` });
     await context.close();
   };
+  /** The set-up of a way, for docs/notifications.md; `press`: the buttons that lead to it. */
+  const takeWay = async (view: string, press: readonly RegExp[]) => {
+    const context = await browser.newContext({
+      ...SIZES.phone,
+      reducedMotion: "reduce",
+      storageState: { cookies: [], origins: [{ origin: url, localStorage }] },
+    });
+    await context.grantPermissions(["notifications"]);
+    const page = await context.newPage();
+    const answer = (procedure: string, data: object) =>
+      page.route(`**/trpc/channels.${procedure}**`, (route) =>
+        route.fulfill({ json: { result: { data } } }),
+      );
+    const expires_at = Date.now() / 1000 + 600;
+    await answer("create", NTFY);
+    await answer("createLink", { ...TELEGRAM, expires_at });
+    await answer("getLink", { ...TELEGRAM, expires_at });
+    await page.goto(`${url}/#/reach`);
+    for (const name of press) await page.getByRole("button", { name }).click();
+    await (press.length > 0
+      ? page.getByRole("img")
+      : page.getByRole("button", { name: /^This browser/ })
+    ).waitFor();
+    await page.evaluate(() => document.fonts.ready.then(() => null));
+    await page.screenshot({ path: `${FOLDER}${view}-phone-light.png`, fullPage: true });
+    await context.close();
+  };
+  await takeWay("reach", []);
+  await takeWay("reach-ntfy", [/^ntfy/, /^Make a topic/]);
+  await takeWay("reach-telegram", [/^Telegram/]);
   for (const size of ["phone", "desk"] as const) {
     for (const [view, scheme] of PICTURES) await take(view, views[view]!, size, scheme);
   }

@@ -5,7 +5,7 @@ import { startTestApp } from "../support/app.ts";
 import { createUser } from "../support/cli.ts";
 import { createPair, createPerson, WEBHOOK } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
-import { startNtfy } from "../support/ntfy.ts";
+import { startNtfy, tap } from "../support/ntfy.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { createAuthority } from "../support/tls.ts";
 import { until } from "../support/until.ts";
@@ -107,6 +107,15 @@ test("doctor says how to let answers come back, and that they can", async () => 
     advice: expect.stringContaining("Let everyone write to relay-reply-*"),
   });
   ntfy.permit(() => ({ read: true, write: true }));
+  expect(await line()).toMatchObject({
+    status: "ok",
+    text: "ntfy Phone: sent; answers can come back by it; nobody has pressed It works in a test yet",
+  });
+  await tap(ntfy.published.at(-1), "It works");
+  await until(async () => {
+    const { body } = await person.send("GET /v1/channels");
+    return body.channels[0].reached_at;
+  });
   expect(await line()).toMatchObject({
     status: "ok",
     text: "ntfy Phone: sent; answers can come back by it",

@@ -59,6 +59,7 @@ webTest(
     await page.goto(app.url);
     await page.getByRole("button", { name: "Create account" }).click();
     await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByRole("button", { name: "Not now" }).click();
     await untilLive(page);
     await page.close();
 

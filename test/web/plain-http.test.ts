@@ -38,6 +38,7 @@ webTest(
     await page.getByRole("button", { name: "Copy account token" }).click();
     await page.getByText("Copied").waitFor();
     await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByRole("button", { name: "Not now" }).click();
     await untilLive(page);
     await page.getByRole("link", { name: "Agents" }).click();
     await page.getByRole("link", { name: "New agent" }).click();

@@ -36,6 +36,7 @@ webTest(
     const token = (await page.locator("code").textContent())!;
     expect((await client(app.url, token)("GET /v1/account")).status).toBe(200);
     await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByRole("button", { name: "Not now" }).click();
     await untilLive(page);
 
     await late.getByRole("button", { name: "Create account" }).click();

@@ -69,13 +69,14 @@ for (const [name, one] of Object.entries(CASES)) {
 }
 
 webTest("where the server has no Web Push, the page's own notifications are offered", async () => {
-  const without = await startTestApp();
-  const person = await createPerson(without.url);
+  const without = await startTestApp({ env: { PUBLIC_URL: "http://relay.lan:3000" } });
+  const person = await createPerson(without.local_url);
   expectComplaints(/404/);
-  const context = await openProfile(without.url, { as: person });
+  const context = await openProfile(without.local_url, { as: person });
   await context.grantPermissions(["notifications"]);
   const page = await context.newPage();
-  await page.goto(`${without.url}/#/account`);
+  await page.goto(`${without.local_url}/#/account`);
   await page.getByRole("switch", { name: "Notifications for new questions" }).waitFor();
+  await page.getByText("its operator sets PUBLIC_URL to an https address").waitFor();
   expect(await page.getByRole("button", { name: "Notify this device" }).count()).toBe(0);
 });

@@ -33,9 +33,15 @@ webTest(
     for (const step of ["Queued at", "Accepted at", "Shown here at"]) {
       await row.getByText(step).waitFor();
     }
+    const [{ id: channel_id }] = await channelsOf(person);
     expect(await shownIn(page)).toMatchObject([
-      { title: "Relay", tag: (await channelsOf(person))[0].id },
+      { title: "Relay", tag: channel_id, actions: ["It works"] },
     ]);
+    await row.getByText("Tap It works in the notification").waitFor();
+    await clickOn(await workerOf(page), channel_id, "reached");
+    await row.getByText(/^Reached you in/).waitFor();
+    expect((await channelsOf(person))[0].reached_at).not.toBeNull();
+    expect(await shownIn(page)).toEqual([]);
     // The person turns to another window.
     const other = await openTab(context, "about:blank");
     await lookAt(other, { away: [page] });

@@ -16,6 +16,7 @@ webTest("a new account's token is shown first and kept in the browser", async ()
   expect(token).toMatch(/^mca_[\w-]{43}$/);
   expect((await client(app.url, token)("GET /v1/account")).status).toBe(200);
   await page.getByRole("button", { name: "Continue" }).click();
+  await page.getByRole("button", { name: "Not now" }).click();
   await untilLive(page);
   await page.reload();
   await untilLive(page);

@@ -142,11 +142,12 @@ export const checkTools = (io: Io, { connection }: Session, quick: boolean): Pro
 };
 
 const ON_PAGE = "Check the channel on the page, under Account";
-/** What to do about a test that arrived, but whose answer could not come back (§19.8.7). */
-const REPLIES: Readonly<Record<string, string>> = {
+/** What to do about a test that failed, by its reason. */
+const REMEDIES: Readonly<Record<string, string>> = {
   bad_token: "Replace the token of the bot (19.9.6)",
   blocked: "Unblock the bot in its app, then test the channel",
   conflict: "Stop the other program that uses the bot, or remove its webhook (19.9.6)",
+  status_403: "Check the channel's token; for a browser, set VAPID_SUBJECT on the server (19.6.1)",
   replies_not_writable: "Let everyone write to relay-reply-* on the server of the channel (19.8.7)",
   replies_not_readable: "Let the user of the channel's token read relay-reply-* (19.8.7)",
 };
@@ -157,20 +158,25 @@ export async function checkChannels(io: Io, { client }: Session, owner: Owner): 
     const text = "not tested, since an agent may not: use Send a test on the page, under Account";
     return [{ hop: "channels", ms: null, ...ok(text) }];
   }
-  let tested: readonly { id: string; name: string; replies: boolean }[] = [];
+  let tested: readonly { id: string; name: string; replies: boolean; reached: boolean }[] = [];
   const listed = await check(io, "channels", ANSWER_WITHIN, "Try again", async (signal) => {
     const { channels } = await client.channels.list({ signal });
-    tested = channels.map(({ id, type, label, replies }) => ({
-      ...{ id, name: `${type} ${label}`, replies },
+    tested = channels.map(({ id, type, label, replies, reached_at }) => ({
+      ...{ id, name: `${type} ${label}`, replies, reached: reached_at !== null },
     }));
     return ok(channels.length === 0 ? "none" : `${channels.length}`);
   });
-  const tests = tested.map(({ id, name, replies }) =>
+  const tests = tested.map(({ id, name, replies, reached }) =>
     check(io, "channel", TEST_WITHIN, "Look at the channel on the page", async (signal) => {
-      const { status, reason } = await client.channels.test(id, { signal });
+      const { status, reason, answer_by } = await client.channels.test(id, { signal });
       const text = `${name}: ${status}${reason === null ? "" : `, ${reason}`}`;
-      if (status === "failed") return fail(text, REPLIES[reason ?? ""] ?? ON_PAGE);
-      return ok(replies ? `${text}; answers can come back by it` : text);
+      if (status === "failed") return fail(text, REMEDIES[reason ?? ""] ?? ON_PAGE);
+      const says = [
+        ...(replies ? ["answers can come back by it"] : []),
+        // Only a press shows that somebody reads it.
+        ...(answer_by !== null && !reached ? ["nobody has pressed It works in a test yet"] : []),
+      ];
+      return ok([text, ...says].join("; "));
     }),
   );
   return [listed, ...(await Promise.all(tests))];

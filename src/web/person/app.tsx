@@ -30,6 +30,7 @@ import {
   Consent,
   loadViews,
   Pair,
+  Reach,
   SearchView,
   Shortcuts,
   Start,
@@ -90,6 +91,8 @@ function viewFor(
     <SessionContext value={session}>
       {isRequest(route) ? (
         <Consent key={route.id} request={route.id} />
+      ) : route.section === "reach" ? (
+        <Reach />
       ) : (
         <SignedIn key={session.number} />
       )}

@@ -8,6 +8,7 @@ const SECTIONS = [
   "search",
   "agents",
   "account",
+  "reach",
   "authorize",
   "approve",
 ] as const;

@@ -18,6 +18,8 @@ const loads: (() => Promise<unknown>)[] = [
 export const TasksView = later(async () => (await import("./tasks/tasks.tsx")).TasksView);
 export const AgentsView = later(async () => (await import("./agents/agents.tsx")).AgentsView);
 export const AgentView = later(async () => (await import("./agents/agent.tsx")).AgentView);
+export const Reach = later(async () => (await import("./account/reach.tsx")).Reach);
+export const ReachLine = later(async () => (await import("./account/reach-line.tsx")).ReachLine);
 export const AccountView = later(async () => (await import("./account/account.tsx")).AccountView);
 export const Consent = later(async () => (await import("./agents/consent.tsx")).Consent);
 export const AwaitApproval = later(

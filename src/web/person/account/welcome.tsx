@@ -14,6 +14,7 @@ import { TokenForm } from "../../ui/token-form.tsx";
 import { useAction } from "../../ui/use-action.ts";
 import { Frame } from "../frame.tsx";
 import { AnswerQuote } from "../questions/kept-answers.tsx";
+import { go, useRoute } from "../route.ts";
 import { CodeForm } from "./pair.tsx";
 
 const SIGN_OUT_MESSAGES: Readonly<Record<SignOutReason, string | null>> = {
@@ -131,6 +132,12 @@ function Unsent({ answers }: { answers: readonly KeptAnswer[] }) {
 }
 
 export function Created({ token }: { token: string }) {
+  const { section } = useRoute();
+  const goOn = () => {
+    // A person who came for something else is not held up.
+    if (section === "questions") go("reach", { replace: true });
+    confirmTokenSaved();
+  };
   return (
     <Frame title="Your account is ready">
       <p className="mt-2 mb-5 text-soft">
@@ -139,7 +146,7 @@ export function Created({ token }: { token: string }) {
         out of this browser.
       </p>
       <Secret text={token} name="account token" />
-      <Button variant="primary" className="mt-5 w-full" onClick={confirmTokenSaved}>
+      <Button variant="primary" className="mt-5 w-full" onClick={goOn}>
         Continue
         <ArrowRight aria-hidden className="size-4.5" />
       </Button>

@@ -1,11 +1,11 @@
 /** The view of all questions: pending ones first, then the history. */
 
 import { CheckCheck } from "lucide-react";
-import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { type RefObject, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Question } from "../../state/api.ts";
 import { closedAt } from "../../state/store.ts";
 import { Ago } from "../../ui/ago.tsx";
-import { Part } from "../../ui/boundary.tsx";
+import { Boundary, Part } from "../../ui/boundary.tsx";
 import { classes } from "../../ui/classes.ts";
 import { Cut } from "../../ui/cut.tsx";
 import { useMisclickGuard } from "../../ui/misclick-guard.ts";
@@ -14,6 +14,7 @@ import { Prose } from "../../ui/prose.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { FirstAgent } from "../agents/first-agent.tsx";
 import { labelOf, useKey, useSession, useStore } from "../use-store.ts";
+import { ReachLine } from "../views.ts";
 import { keyOf } from "./answer-keys.ts";
 import { RefusedAnswers } from "./kept-answers.tsx";
 import { bySession, FORMS, shortSession } from "./permission-words.ts";
@@ -34,6 +35,12 @@ export function QuestionsView() {
     <>
       <Heading>Questions</Heading>
       <RefusedAnswers />
+      {/* Without it, the questions are shown all the same. */}
+      <Boundary instead={null}>
+        <Suspense>
+          <ReachLine />
+        </Suspense>
+      </Boundary>
       {pending.length > 0 ? (
         <Pending questions={pending} />
       ) : known ? (

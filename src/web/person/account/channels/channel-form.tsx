@@ -1,4 +1,4 @@
-/** The forms for a new channel and for the settings of an existing one. */
+/** The forms for a new webhook and for the settings of an existing channel. */
 
 import { type FormEvent, useState } from "react";
 import type { Channel, Fault, Priority } from "../../../state/api.ts";
@@ -8,22 +8,8 @@ import { FormProblem } from "../../../ui/parts.tsx";
 import { useAction } from "../../../ui/use-action.ts";
 import { useSession } from "../../use-store.ts";
 import { PRIORITY_OPTIONS } from "../../words.ts";
-import { TYPE_NAMES } from "./channel-words.ts";
-
-/** Types of channels that the person adds by this form. */
-type FormType = "ntfy" | "webhook";
 
 type Settings = Pick<Channel, "label" | "sends" | "min_priority" | "quiet_hours">;
-
-const HINTS: Readonly<Record<FormType, string>> = {
-  ntfy: "Notifications in the ntfy app on phones and desktops.",
-  webhook: "Posts each event, signed, to your own program.",
-};
-
-const URL_HINTS: Readonly<Record<FormType, string>> = {
-  ntfy: "Anyone who knows the topic can read it: choose a name that's hard to guess.",
-  webhook: "It gets a test first, and nothing else until it responds with 2xx.",
-};
 
 /** Initial times when the person turns quiet hours on. */
 const NIGHT = { from: "22:00", to: "07:00" };
@@ -32,15 +18,10 @@ interface NewProps {
   readonly onCreated: (channel: Channel, secret: string | null) => void;
 }
 
-export function NewChannelForm({ onCreated }: NewProps) {
+export function NewWebhookForm({ onCreated }: NewProps) {
   const { api } = useSession();
   const { busy, fault, run } = useAction();
-  const [type, setType] = useState<FormType>("ntfy");
   const [url, setUrl] = useState("");
-  const [token, setToken] = useState("");
-  /** True if questions have buttons; null: the default, which is on if there is a token. */
-  const [chosen, setButtons] = useState<boolean | null>(null);
-  const buttons = chosen ?? token.trim() !== "";
   const [settings, setSettings] = useState<Settings>({
     label: "",
     sends: ["questions", "tasks"],
@@ -50,62 +31,30 @@ export function NewChannelForm({ onCreated }: NewProps) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void run(async () => {
-      const { channel, secret } = await api.channels.create.mutate({
-        ...settings,
-        type,
-        url: url.trim(),
-        ...(type === "ntfy" && { buttons }),
-        ...(type === "ntfy" && token.trim() !== "" && { token: token.trim() }),
-      });
+      const given = { ...settings, type: "webhook", url: url.trim() } as const;
+      const { channel, secret } = await api.channels.create.mutate(given);
       onCreated(channel, secret ?? null);
     });
   };
   return (
     <form onSubmit={submit} className="space-y-5">
-      <SelectField
-        label="Type"
-        value={type}
-        onChange={({ target }) => setType(target.value as FormType)}
-        options={(["ntfy", "webhook"] as const).map((one) => [one, TYPE_NAMES[one]] as const)}
-        hint={HINTS[type]}
-      />
       <LabelField value={settings} onChange={setSettings} fault={fault} />
       <TextField
-        label={type === "ntfy" ? "URL of the topic" : "URL"}
+        label="URL"
         name="url"
         type="url"
         inputMode="url"
         required
         value={url}
         onChange={({ target }) => setUrl(target.value)}
-        placeholder={type === "ntfy" ? "https://ntfy.sh/your-topic" : "https://example.com/hook"}
-        hint={URL_HINTS[type]}
+        placeholder="https://example.com/hook"
+        hint="It gets a test first, and nothing else until it responds with 2xx."
         error={fault?.fields.url}
       />
-      {type === "ntfy" && (
-        <>
-          <TextField
-            label="Access token"
-            name="token"
-            type="password"
-            autoComplete="off"
-            value={token}
-            onChange={({ target }) => setToken(target.value)}
-            hint="Only if the topic is protected."
-            error={fault?.fields.token}
-          />
-          <Switch
-            label="Buttons to answer questions"
-            hint="Anyone who reads the topic can use them: protect it with an access token."
-            checked={buttons}
-            onChange={({ target }) => setButtons(target.checked)}
-          />
-        </>
-      )}
-      <SettingFields type={type} value={settings} onChange={setSettings} fault={fault} />
+      <SettingFields type="webhook" value={settings} onChange={setSettings} fault={fault} />
       <FormProblem fault={fault} />
       <Button type="submit" variant="primary" busy={busy} className="w-full">
-        Add channel
+        Add webhook
       </Button>
     </form>
   );

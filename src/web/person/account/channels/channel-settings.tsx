@@ -6,17 +6,18 @@ import { every } from "../../../clock.ts";
 import type { Channel } from "../../../state/api.ts";
 import { unsubscribe } from "../../../state/push.ts";
 import { onPushChannel, pushChannelId } from "../../../state/push-channel.ts";
+import { noteReach } from "../../../state/reach.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Confirm, Sheet } from "../../../ui/dialog.tsx";
 import { Problem, Skeleton } from "../../../ui/parts.tsx";
-import { toast } from "../../../ui/toast.tsx";
 import { useLoaded } from "../../../ui/use-loaded.ts";
 import { useSession, useStore } from "../../use-store.ts";
 import { useTrialEnd } from "../trial.tsx";
-import { EditChannelForm, NewChannelForm } from "./channel-form.tsx";
+import { EditChannelForm } from "./channel-form.tsx";
 import { ChannelRow } from "./channel-row.tsx";
 import { forgetNewSecret, keepNewSecret, NewSecrets } from "./new-secrets.tsx";
 import { ThisDevice } from "./this-device.tsx";
+import { Ways } from "./ways.tsx";
 
 /** Seconds between two loads of the channels, which have no events. */
 const EVERY = 30;
@@ -26,7 +27,11 @@ function useChannels() {
   const { api } = useSession();
   const live = useStore((store) => store.connection() === "live");
   const loads = useStore((store) => store.loads());
-  const { value, fault, load } = useLoaded(loads, () => api.channels.list.query({}));
+  const { value, fault, load } = useLoaded(loads, async () => {
+    const found = await api.channels.list.query({});
+    noteReach(found.channels);
+    return found;
+  });
   // This browser's own channel was made or deleted.
   useEffect(() => onPushChannel(() => void load()), [load]);
   useEffect(() => (live ? every(EVERY, () => void load()) : undefined), [live, load]);
@@ -60,8 +65,8 @@ export function ChannelSettings() {
         !fault && <Skeleton rows={1} label="Loading channels" />
       ) : all.length === 0 ? (
         <p className="text-soft">
-          No channels yet. A channel reaches you while this page is closed: through a browser, the
-          ntfy app or your own program.
+          No channels yet. A channel reaches you while this page is closed: through a browser,
+          Telegram, the ntfy app or your own program.
         </p>
       ) : (
         <ul aria-label="Channels" className="divide-y divide-line">
@@ -84,14 +89,16 @@ export function ChannelSettings() {
           Add a channel
         </Button>
       )}
-      <Sheet open={adding} onClose={() => setAdding(false)} title="Add a channel">
-        <NewChannelForm
-          onCreated={({ id, label }, secret) => {
-            if (secret !== null) keepNewSecret({ id, label, secret }, ended.signal);
-            else toast("Channel added");
-            setAdding(false);
+      <Sheet open={adding} onClose={() => setAdding(false)} title="How should Relay reach you?">
+        <Ways
+          webhook
+          onAdded={({ id, label }, secret) => {
             void load();
+            if (secret === null) return;
+            keepNewSecret({ id, label, secret }, ended.signal);
+            setAdding(false);
           }}
+          onReached={() => void load()}
         />
       </Sheet>
       <Sheet open={editing !== null} onClose={() => setEditing(null)} title="Edit channel">

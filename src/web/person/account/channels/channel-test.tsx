@@ -1,10 +1,10 @@
-/** A test notification: its outcome, and the time of each step. */
+/** A test notification: its outcome, the time of each step, and whether the person has answered it. */
 
-import { CircleCheck, CircleX } from "lucide-react";
-import { useEffect, useState } from "react";
-import { now } from "../../../clock.ts";
+import { CircleCheck, CircleX, LoaderCircle } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import { every, now } from "../../../clock.ts";
 import { onWorkerMessage } from "../../../messages.ts";
-import type { Delivery, Fault } from "../../../state/api.ts";
+import type { Fault, TestOutcome } from "../../../state/api.ts";
 import { duration, timeWithSeconds } from "../../../ui/time.ts";
 import { useLoaded } from "../../../ui/use-loaded.ts";
 import { useSession } from "../../use-store.ts";
@@ -18,10 +18,15 @@ interface TestProps {
    */
   readonly is_here: boolean;
   readonly onDone: () => void;
+  /** Called once the person has answered it. */
+  readonly onReached?: () => void;
 }
 
+/** Seconds between two looks whether the test was answered: it may be answered at another process. */
+const LOOK_EVERY = 1;
+
 /** Sends a test when it is mounted, and shows the outcome. */
-export function ChannelTest({ id, is_here, onDone }: TestProps) {
+export function ChannelTest({ id, is_here, onDone, onReached }: TestProps) {
   const { api } = useSession();
   const [shown_at, setShown] = useState<number | null>(null);
   useEffect(
@@ -37,7 +42,12 @@ export function ChannelTest({ id, is_here, onDone }: TestProps) {
   return (
     <div role="status" className="text-sm">
       {delivery ? (
-        <Outcome delivery={delivery} shown_at={shown_at} />
+        <>
+          <Outcome delivery={delivery} shown_at={shown_at} />
+          {delivery.status === "sent" && (
+            <Answer id={id} delivery={delivery} is_here={is_here} onReached={onReached} />
+          )}
+        </>
       ) : fault ? (
         <p className="text-danger">{faultMessage(fault)}</p>
       ) : (
@@ -52,8 +62,73 @@ function faultMessage({ code, message }: Fault): string {
   return message;
 }
 
+interface AnswerProps extends Pick<TestProps, "id" | "is_here"> {
+  readonly onReached: (() => void) | undefined;
+  readonly delivery: TestOutcome;
+}
+
+/** Says how to answer the test, until it was answered. */
+function Answer({ id, delivery: { queued_at, answer_by }, is_here, onReached }: AnswerProps) {
+  const { api } = useSession();
+  const [reached_at, setReached] = useState<number | null>(null);
+  const [late, setLate] = useState(false);
+  const tell = useRef(onReached);
+  tell.current = onReached;
+  const waits = answer_by !== null && reached_at === null && !late;
+  useEffect(() => {
+    if (!waits) return undefined;
+    let over = false;
+    const look = async () => {
+      if (now() > answer_by) return setLate(true);
+      const found = await api.channels.list.query({}).catch(() => null);
+      const at = found?.channels.find((one) => one.id === id)?.reached_at ?? null;
+      if (over || at === null || at < queued_at) return undefined;
+      setReached(at);
+      return tell.current?.();
+    };
+    const stop = every(LOOK_EVERY, () => void look());
+    return () => {
+      over = true;
+      stop();
+    };
+  }, [api, id, waits, queued_at, answer_by]);
+  if (answer_by === null) {
+    return (
+      <p className="mt-2 text-soft">
+        It has no button to press, so Relay can't tell whether you got it. Look for it on your
+        device.
+      </p>
+    );
+  }
+  if (reached_at !== null) {
+    const ms = Math.max(0, Math.round((reached_at - queued_at) * 1000));
+    return (
+      <p className="mt-2 flex items-center gap-2 font-medium text-base text-ok">
+        <CircleCheck aria-hidden className="size-5 shrink-0" />
+        {`Reached you in ${duration(ms)}`}
+      </p>
+    );
+  }
+  if (late) return <p className="mt-2 text-warn">This test wasn't answered within 10 minutes.</p>;
+  return (
+    <div className="mt-2 flex gap-2">
+      <LoaderCircle aria-hidden className="mt-0.5 size-5 shrink-0 animate-spin text-accent" />
+      <div>
+        <p className="font-medium text-base">
+          Tap <b className="font-semibold">It works</b> in the notification
+        </p>
+        <p className="text-soft">
+          {is_here
+            ? "Some browsers show no button: click the notification itself. If none appears, allow your browser's notifications in the settings of this computer or phone."
+            : "If none appears, check that your phone isn't silencing the app, then send another test."}
+        </p>
+      </div>
+    </div>
+  );
+}
+
 interface OutcomeProps {
-  readonly delivery: Delivery;
+  readonly delivery: TestOutcome;
   /** When this browser showed it, epoch seconds; null if it did not. */
   readonly shown_at: number | null;
 }

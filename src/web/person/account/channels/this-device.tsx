@@ -47,8 +47,10 @@ function Push({ onPermission }: { readonly onPermission: () => void }) {
     try {
       await work();
     } catch (error) {
-      const unreachable = error instanceof NotSubscribed;
-      setProblem(unreachable ? NO_SERVICE : faultOf(error).message);
+      const { message, fields } = faultOf(error);
+      // Such as what the push service needs from the operator.
+      const refused = fields.subscription && `The subscription ${fields.subscription}.`;
+      setProblem(error instanceof NotSubscribed ? NO_SERVICE : (refused ?? message));
     } finally {
       setBusy(false);
     }
@@ -72,7 +74,14 @@ function Push({ onPermission }: { readonly onPermission: () => void }) {
     if (fault) return <Problem>{fault.message}</Problem>;
     return live ? <Skeleton rows={1} label="Loading notifications" /> : <PageOnly />;
   }
-  if (key === null) return <PageOnly />;
+  if (key === null) {
+    return (
+      <div className="space-y-3">
+        <NotOnServer />
+        <PageOnly />
+      </div>
+    );
+  }
   return (
     <div className="space-y-3">
       {on ? (
@@ -111,7 +120,16 @@ function Push({ onPermission }: { readonly onPermission: () => void }) {
 const NO_SERVICE =
   "Your browser couldn't reach its notification service, so you get notifications only while this page is open. Try again later, or add an ntfy channel.";
 
-function Impossible({ why }: { why: Exclude<PushSupport, "supported"> }) {
+/** The server has Web Push turned off. */
+export const NotOnServer = () => (
+  <Note title="This server can't notify browsers">
+    <p>
+      {`To make it work, its operator sets PUBLIC_URL to an https address, such as the one of this page: ${location.origin}.`}
+    </p>
+  </Note>
+);
+
+export function Impossible({ why }: { why: Exclude<PushSupport, "supported"> }) {
   switch (why) {
     case "unsupported":
       return <PageOnly />;
