@@ -162,6 +162,7 @@ export const channels = router({
         description:
           "What the button of the notification sends: its code is the credential, for 10 minutes. A repetition changes nothing.",
       }),
+      limit: "test_answers",
       errors: ["not_found"],
     })
     .input(

@@ -285,6 +285,8 @@ export const RATES = {
   approvals: { quota: 10, window: 600 },
   /** Waits of one address for such an approval: a page makes six a minute. */
   approval_waits: { quota: 120, window: 60 },
+  /** Answers of one address to tests of channels, which need no credential. */
+  test_answers: { quota: 30, window: 60 },
   /** Registrations of OAuth clients by one address; refusals of the address do not count here. */
   registrations: { quota: 60, window: 60 },
   /** Refusals at `/mcp` without a credential, with which clients of one address begin a sign-in. */

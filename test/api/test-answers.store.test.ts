@@ -110,6 +110,17 @@ test("a code ends with its channel and the account [§19.2.10]", async () => {
   expect((await press(other.id, codeOf(left))).status).toBe(404);
 });
 
+test("an address answers 30 tests a minute, with whatever code [§19.2.10]", async () => {
+  const limited = await startTestApp({ clock: createTestClock(), env: { RATE_LIMITS: "on" } });
+  const url = `${limited.local_url}/v1/channels/chn_${"0".repeat(32)}/reached`;
+  const init = { method: "POST", headers: { "content-type": "application/json" } };
+  const statuses: number[] = [];
+  for (let i = 0; i < 31; i++) {
+    statuses.push((await fetch(url, { ...init, body: JSON.stringify({ code: "x" }) })).status);
+  }
+  expect(statuses).toEqual([...Array(30).fill(404), 429]);
+});
+
 test("a web page of any origin, such as ntfy's web app, may answer a test [§19.2.10]", async () => {
   const { id, read, send } = await begin();
   const { sent } = await send();

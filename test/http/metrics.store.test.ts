@@ -221,6 +221,7 @@ test("refusals by each rate limit are counted", async () => {
       pairings_process: 0,
       approvals: 0,
       approval_waits: 0,
+      test_answers: 0,
       registrations: 0,
       mcp_challenges: 0,
       expired_tokens: 0,
