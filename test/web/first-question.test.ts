@@ -12,11 +12,12 @@ const readme = await readText("README.md");
 webTest("README leads from a new account to answered questions on the open page", async () => {
   const story = sectionOf(readme, "Your first question");
   const words = [...story.matchAll(/\*\*(.+?)\*\*/g)].map(([, word]) => word!);
-  const [create, next, agents, add, questions, yes] = words as [string, ...string[]];
+  const [create, next, later, agents, add, questions, yes] = words as [string, ...string[]];
 
   const page = await openPage(app.url);
   await page.getByRole("button", { name: create }).click();
   await page.getByRole("button", { name: next! }).click();
+  await page.getByRole("button", { name: later! }).click();
   await untilLive(page);
   await page.getByRole("link", { name: agents! }).click();
   await page.getByRole("link", { name: add! }).click();

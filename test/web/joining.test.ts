@@ -35,7 +35,7 @@ const DEADLINE = 300_000;
 const story = sectionOf(await readText("README.md"), "On your phone");
 
 /** The buttons and links that it names, in order. */
-type Words = [string, string, string, string, string, string, string, string, string];
+type Words = [string, string, string, string, string, string, string, string, string, string];
 
 const QUESTION = "Can you see this question?";
 
@@ -73,8 +73,9 @@ webTest(
     const words = [...story.matchAll(/\*\*(.+?)\*\*/gs)].map(([, word]) =>
       word!.replace(/\s+/, " "),
     );
-    expect(words).toHaveLength(9);
-    const [create, next, account, add, join_in, agents, new_agent, approve, yes] = words as Words;
+    expect(words).toHaveLength(10);
+    const [create, next, later, account, add, join_in, agents, new_agent, approve, yes] =
+      words as Words;
     const { step, paste, counts, seconds } = createJoining();
 
     const relay = await step("start Relay", () =>
@@ -96,6 +97,7 @@ webTest(
       const page = await openPage(origin, { at: hash });
       await page.getByRole("button", { name: create }).click();
       await page.getByRole("button", { name: next }).click();
+      await page.getByRole("button", { name: later }).click();
       await untilLive(page);
       return page;
     });
