@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { LIMITS } from "../limits.ts";
 import { Account } from "./account.ts";
+import { readBase32 } from "./base32.ts";
 import { Session } from "./session.ts";
 import { Timestamp, text } from "./text.ts";
 
@@ -47,35 +48,13 @@ export const PairingCode = text({ max: LIMITS.pairing_code }).meta({
     "The code that was typed, in either case and with or without its dash, or the last part of the link",
 });
 
-/** Crockford's base32: no I, L, O and U. */
-const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-
-/** 5 random bytes as a code to type, without its dash. */
-export function typedCode(bytes: Uint8Array): string {
-  let bits = 0n;
-  for (const byte of bytes) bits = (bits << 8n) | BigInt(byte);
-  return Array.from(
-    { length: 8 },
-    (_, i) => ALPHABET[Number((bits >> BigInt(35 - 5 * i)) & 31n)],
-  ).join("");
-}
-
-/** The code as shown: `XXXX-XXXX`. */
-export function showTypedCode(code: string): string {
-  return `${code.slice(0, 4)}-${code.slice(4)}`;
-}
-
 /**
  * Reads a code. A typed one is put in capitals without dashes, with 1 for I and L and 0 for O; the code of a link
  * stays as it is. Null for any other text.
  */
 export function readCode(given: string): string | null {
-  const typed = given
-    .replace(/[\s\p{Pd}]/gu, "")
-    .toUpperCase()
-    .replace(/[IL]/g, "1")
-    .replaceAll("O", "0");
-  if (/^[0-9A-HJKMNP-TV-Z]{8}$/.test(typed)) return typed;
+  const typed = readBase32(given, 8);
+  if (typed !== null) return typed;
   const link = given.trim();
   return /^[A-Za-z0-9_-]{22}$/.test(link) ? link : null;
 }

@@ -15,9 +15,10 @@ import { fail, failFields, failNotFound, ServiceError } from "../errors.ts";
 import { digest } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
 import type { Approval, ApprovalState, Authorization } from "../model/authorization.ts";
+import { inGroups, toBase32 } from "../model/base32.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import type { Key } from "../model/key.ts";
-import { type LinkBase, readCode, showTypedCode, typedCode } from "../model/pairing.ts";
+import { type LinkBase, readCode } from "../model/pairing.ts";
 import {
   ClientDocumentError,
   fetchClientDocument,
@@ -80,7 +81,7 @@ export function createConsents(deps: ConsentDeps) {
       return failNotFound("request");
     }
     const { id, address } = row;
-    const waiting: WaitingRow = { id, code: showTypedCode(code!), address };
+    const waiting: WaitingRow = { id, code: inGroups(code!), address };
     return { request: open(row.request), waiting };
   };
 
@@ -207,7 +208,7 @@ export function createConsents(deps: ConsentDeps) {
     ask: (sealed: string, address: string, base: LinkBase): Promise<Approval> =>
       untilDecided(async () => {
         const request = open(sealed);
-        const code = typedCode(ids.random(5));
+        const code = toBase32(ids.random(5));
         const secret = ids.challenge();
         const created_at = clock.now();
         const expires_at = request.requested_at + LIMITS.approval_life;
@@ -228,7 +229,7 @@ export function createConsents(deps: ConsentDeps) {
           insertApproval(row),
         ]);
         if (made!.changes === 0) fail("rate_limited", { retry_after: 60 });
-        const shown = showTypedCode(code);
+        const shown = inGroups(code);
         return {
           code: shown,
           url: base.url === null ? null : `${base.url}/#/approve/${shown}`,

@@ -20,6 +20,7 @@ import { fail, failFields, failNotFound } from "../errors.ts";
 import { digest } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
 import type { Log } from "../log.ts";
+import { inGroups, toBase32 } from "../model/base32.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import {
   type Claimed,
@@ -27,8 +28,6 @@ import {
   type Pairing,
   type PairingOffer,
   readCode,
-  showTypedCode,
-  typedCode,
 } from "../model/pairing.ts";
 import { UNNAMED } from "../model/session.ts";
 import { toAccount } from "./accounts.ts";
@@ -66,7 +65,7 @@ export function createPairings(deps: PairingDeps) {
     { account_id, session_id }: { account_id: string; session_id: string | null },
     base: LinkBase,
   ): Promise<Pairing | undefined> => {
-    const code = typedCode(ids.random(5));
+    const code = toBase32(ids.random(5));
     const link = Buffer.from(ids.random(16)).toString("base64url");
     const created_at = clock.now();
     const expires_at = created_at + LIMITS.pairing_life;
@@ -84,7 +83,7 @@ export function createPairings(deps: PairingDeps) {
     ]);
     if (made!.changes === 0) return undefined;
     return {
-      code: showTypedCode(code),
+      code: inGroups(code),
       url: base.url === null ? null : `${base.url}/#/pair/${link}`,
       no_url_reason: base.url === null ? base.reason : null,
       expires_at,
