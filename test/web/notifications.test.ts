@@ -17,7 +17,8 @@ import {
 import { shownIn, untilWorkerSees } from "./worker-pushes.ts";
 
 const webTest = browserTests({ notifications: true });
-const app = await startTestApp();
+/** Without Web Push, pages show notifications themselves. */
+const app = await startTestApp({ env: { PUBLIC_URL: "http://relay.lan:3000" } });
 
 const shown = async (page: Page) => (await shownIn(page)).map(({ title, body }) => [title, body]);
 
@@ -26,12 +27,12 @@ webTest(
   async () => {
     // Web Push is off there.
     expectComplaints(/404/);
-    const person = await createPerson(app.url);
-    const agent = await createAgent(app.url, person, "Release bot");
+    const person = await createPerson(app.local_url);
+    const agent = await createAgent(app.local_url, person, "Release bot");
     await ask(agent.send, { prompt: "An old one?" });
-    const context = await openProfile(app.url, { as: person });
+    const context = await openProfile(app.local_url, { as: person });
     await context.grantPermissions(["notifications"]);
-    const page = await openTab(context, `${app.url}/#/account`);
+    const page = await openTab(context, `${app.local_url}/#/account`);
     await untilLive(page);
     expect(await shown(page)).toEqual([]);
     await ask(agent.send, { prompt: "Before it was wanted?" });
@@ -63,7 +64,7 @@ webTest(
       await held;
       await route.continue();
     });
-    const again = await openTab(context, `${app.url}/`);
+    const again = await openTab(context, `${app.local_url}/`);
     await again.getByText("Publish").waitFor();
     await lookAt(other, { away: [again] });
     await untilWorkerSees(again, false);
@@ -75,21 +76,21 @@ webTest(
 
 webTest("no notification is shown while another tab has the focus", async () => {
   expectComplaints(/404/);
-  const person = await createPerson(app.url);
-  const agent = await createAgent(app.url, person);
-  const context = await openProfile(app.url, { as: person });
+  const person = await createPerson(app.local_url);
+  const agent = await createAgent(app.local_url, person);
+  const context = await openProfile(app.local_url, { as: person });
   await context.grantPermissions(["notifications"]);
-  const page = await openTab(context, `${app.url}/#/account`);
+  const page = await openTab(context, `${app.local_url}/#/account`);
   await untilLive(page);
   expect(await shown(page)).toEqual([]);
   await page.getByRole("switch", { name: "Notifications for new questions" }).check();
-  const looked_at = await openTab(context, `${app.url}/#/questions`);
+  const looked_at = await openTab(context, `${app.local_url}/#/questions`);
   await untilLive(looked_at);
   await lookAt(looked_at, { away: [page] });
   await ask(agent.send, { prompt: "While looked at?" });
   await looked_at.getByText("While looked at?").waitFor();
   // Other pages of this server show no questions.
-  const docs = await openTab(context, `${app.url}/docs`);
+  const docs = await openTab(context, `${app.local_url}/docs`);
   await lookAt(docs, { away: [page, looked_at] });
   await untilWorkerSees(page, false);
   await ask(agent.send, { prompt: "While elsewhere?" });
