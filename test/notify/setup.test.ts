@@ -79,12 +79,12 @@ test("without push configuration, Relay says so once, writes no row and sends no
   await person.send(`PUT /v1/tasks/${task.id}/live-activity`, body);
   await agent.send(`PATCH /v1/tasks/${task.id}`, { status: "done" });
   await world.advance(10);
-  expect(world.app.lines.filter((line) => line.includes("channel is off")).length).toBe(2);
+  expect(world.app.lines.filter((line) => line.includes("channel is off")).length).toBe(1);
   expect(await world.rows("select * from pushes")).toEqual([]);
   expect(await world.rows("select * from live_activities")).toEqual([]);
   expect(world.apple.received).toEqual([]);
   const { lanes, queues, records } = await world.app.services.deliveryFigures.read(10);
-  expect(lanes.map(({ lane }) => lane)).toEqual(["ntfy", "telegram", "webhook"]);
+  expect(lanes.map(({ lane }) => lane)).toEqual(["ntfy", "web_push", "telegram", "webhook"]);
   expect([queues, records]).toEqual([[], []]);
 });
 
