@@ -56,11 +56,11 @@ export const planNudges = statement(
     ${MERGED}`,
 );
 
-/** Lets a pending question ring at `remind_at`, in place of any other time. */
+/** Lets a pending question ring at `remind_at`, in place of any other time, if its reminder is still `before`. */
 export const remindOfQuestion = statement(
   updateSet(
     questions,
     ["remind_at", "nudge_at", "revision"],
-    sql`${stillPending} and expires_at > ${p("now", questions.expires_at)}`,
+    sql`${stillPending} and expires_at > ${p("now", questions.expires_at)} and remind_at is ${p("before", questions.remind_at)}`,
   ),
 );

@@ -63,7 +63,12 @@ export function createNudges(deps: ServiceDeps) {
         const changed = { table: "questions", id, revision } as const;
         const next: Question = { ...question, remind_at };
         const happened = await commit({
-          statements: [remindOfQuestion({ id, remind_at, nudge_at: remind_at, revision, now })],
+          statements: [
+            remindOfQuestion({
+              ...{ id, remind_at, nudge_at: remind_at, revision, now },
+              before: before ?? null,
+            }),
+          ],
           events: [eventOf(changed, "question.updated", row.account_id, { question: next })],
           deliveries: notificationPlans.ofAccountChange(row.account_id, changed),
         });

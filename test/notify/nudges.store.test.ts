@@ -125,6 +125,23 @@ test("a reminder also rings with nudges off, and once if it is sent twice [§5.7
   expect(next.body.remind_at).toBeGreaterThan(first.body.remind_at);
 });
 
+test("of many equal reminders at once, one changes the question [§5.7.10(4)]", async () => {
+  const { person, question } = await begin();
+  const events = async () => {
+    const [[count]] = (await world.rows(
+      `select count(*) from events where subject = '${question.id}'`,
+    )) as [[number]];
+    return count;
+  };
+  const before = await events();
+  const all = await Promise.all(
+    Array.from({ length: 10 }, () => remind(person.send, question.id, 10)),
+  );
+  expect(new Set(all.map(({ body }) => body.remind_at)).size).toBe(1);
+  expect(all.map(({ status }) => status)).toEqual(Array(10).fill(200));
+  expect(await events()).toBe(before + 1);
+});
+
 test("a question that is over or ends too soon takes no reminder, nor one of another account [§5.7.10(4)]", async () => {
   const { person, agent, question } = await begin({ expires_in: 200 });
   const stranger = await world.people();
