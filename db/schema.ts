@@ -135,8 +135,9 @@ export const tasks = sqliteTable(
     revision: text("change_id").notNull(),
     expect_update_within: integer(),
     /**
-     * When a job looks next whether the agent is silent; null while nothing is expected or silence is known. Triggers of
-     * migration 0035 set it where an older version changes the status, and when the key of a silent task is used.
+     * When a job looks next whether the agent is silent; null while nothing is expected or silence is known. The trigger
+     * `tasks_silence` sets it where an older version changes the status, and `keys_silence` when the key of a silent task
+     * is used.
      */
     silent_due_at: timestamp(),
     silent_since: timestamp(),

@@ -1,6 +1,7 @@
 /** Statements of the job that finds silent agents (§3.3). */
 
 import { sql as drizzle } from "drizzle-orm";
+import { credentials } from "./credentials-schema.ts";
 import { ofLiveKey } from "./keys.ts";
 import { keys, tasks } from "./schema.ts";
 import { p, sql } from "./store/sql.ts";
@@ -11,7 +12,7 @@ import { taskColumns } from "./tasks.ts";
 const WINDOW = 1_000;
 /** Ended questions of each status, the last asked, among which the last end is sought: a key has at most 20 pending. */
 const ENDED = 100;
-/** Silent tasks of a used key that are marked at once. A trigger of migration 0034 has the same number. */
+/** Silent tasks of a used key that are marked at once. The trigger `keys_silence` has the same number. */
 export const MARKED = 100;
 
 const now = p("now", tasks.silent_due_at);
@@ -23,7 +24,8 @@ const lastEnd = (status: string, column: string) =>
 
 /**
  * Tasks whose agent is to be looked at, accounts in turn, at most `limit`. `facts`: when the key was last used (epoch
- * seconds), and in milliseconds until when its pending questions last and when its last other question ended.
+ * seconds), and in milliseconds when one of its credentials was, which may be a minute later, until when its pending
+ * questions last, and when its last other question ended.
  */
 export const dueTasks = select(
   qb
@@ -31,6 +33,11 @@ export const dueTasks = select(
       ...taskColumns,
       facts: {
         last_used_at: keys.last_used_at,
+        credential_used_at: drizzle<
+          number | null
+        >`(select max(${credentials.last_used_at}) from ${credentials} where ${credentials.key_id} = ${tasks.key_id})`.as(
+          "credential_used_at",
+        ),
         pending_until: drizzle<
           number | null
         >`(select max(expires_at) from questions where key_id = tasks.key_id and status = 'pending')`.as(
@@ -100,11 +107,25 @@ export const markSilent = statement(
   { synced: false },
 );
 
-/** Corrects the last use of a key that a clock which was ahead has written. */
-export const correctLastUse = statement(
+const correct = statement(
   updateSet(
     keys,
     ["last_used_at"],
     sql`id = ${p("id")} and last_used_at = ${p("wrong", keys.last_used_at)}`,
   ),
 );
+
+const unmark = statement(
+  sql`update tasks set silent_due_at = null where key_id = ${p("id")} and silent_since is not null and silent_due_at = ${p("last_used_at", keys.last_used_at)}
+    and exists (select 1 from keys where id = ${p("id")} and last_used_at = ${p("last_used_at", keys.last_used_at)})`,
+  { synced: false },
+);
+
+/**
+ * Corrects the last use of a key that a clock which was ahead has written. That is no request: the silent tasks of the key
+ * that the trigger `keys_silence` has marked stay silent.
+ */
+export const correctLastUse = (values: Parameters<typeof correct>[0]) => [
+  correct(values),
+  unmark(values),
+];

@@ -109,7 +109,10 @@ export function createSilenceWatch(deps: ServiceDeps) {
       const silent_due_at = row.silent_due_at!;
       const move = (due: number | null) =>
         moved.push([task.id, due === null ? null : ms(due), ms(silent_due_at)]);
-      const used = facts.last_used_at ?? 0;
+      const key_used = facts.last_used_at ?? 0;
+      const credential_used = (facts.credential_used_at ?? 0) / 1000;
+      const is_known = credential_used <= now + WATCH.tolerance;
+      const used = Math.max(key_used, is_known ? credential_used : 0);
       if (!isExpected(task)) {
         move(null);
         continue;
@@ -122,14 +125,16 @@ export function createSilenceWatch(deps: ServiceDeps) {
         changes.push(change(row, { silent_since: null, silent_due_at: due }, endSilence, []));
         continue;
       }
-      const is_ahead = used > now + WATCH.tolerance;
-      if (is_ahead) {
-        corrections.push(correctLastUse({ id: task.key_id, wrong: used, last_used_at: now }));
+      if (key_used > now + WATCH.tolerance) {
+        corrections.push(
+          ...correctLastUse({ id: task.key_id, wrong: key_used, last_used_at: now }),
+        );
       }
-      const waits = facts.pending_until !== null && facts.pending_until > ms(now);
       const active = Math.max(
         activeBefore(silent_due_at, within),
-        waits ? now : Math.min(now, used),
+        Math.min(now, used),
+        // One that has just expired may still be stored as pending.
+        Math.min(now, (facts.pending_until ?? 0) / 1000),
         Math.min(now, (facts.ended_at ?? 0) / 1000),
       );
       const due = silentAt(active, within);

@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { ask, createTask, type Send } from "../support/client.ts";
+import { connectClient } from "../support/oauth.ts";
 import { createPushWorld } from "../support/push-world.ts";
 import { openStream } from "../support/stream.ts";
 
@@ -127,6 +128,39 @@ test("an agent that waits for an answer is not silent, and has its time after th
   expect(await since()).toBeCloseTo(answered, 0);
 });
 
+test("a question that has expired ends when its time is over, though it is still stored as pending [§3.3.1]", async () => {
+  const { agent, task, since } = await begin();
+  const { id } = await ask(agent.send, { prompt: "Go on?", expires_in: 7_200 });
+  await pass(EXPECTED + 75);
+  const [[due]] = (await world.rows(`select silent_due_at from tasks where id = '${task.id}'`)) as [
+    [number],
+  ];
+  const look = Math.ceil((due / 1000 - clock.now()) / 15) * 15;
+  // No job stores that before the look.
+  const expires_at = Math.round((clock.now() + look - 0.4) * 1000);
+  await world.change(`update questions set expires_at = ${expires_at} where id = '${id}'`);
+  await pass(look);
+  expect(await since()).toBeNull();
+  await pass(EXPECTED + 30);
+  expect(await since()).toBeNull();
+  await pass(60);
+  expect(await since()).toBeCloseTo(expires_at / 1000, 2);
+});
+
+test("a request with any credential of the key counts, up to a minute [§3.3.1]", async () => {
+  const { agent, person, since } = await begin();
+  const { send } = await connectClient(app.url, person, { key_id: agent.key.id });
+  await pass(120);
+  await agent.send("GET /v1/agents");
+  await pass(45);
+  await send("GET /v1/agents");
+  // The key says when the secret was used: the two requests were within a minute.
+  await pass(EXPECTED + 15);
+  expect(await since()).toBeNull();
+  await pass(75);
+  expect(await since()).not.toBeNull();
+});
+
 test("a suspend of an hour causes no alarm, and afterwards a dead agent exactly one [§3.3.4]", async () => {
   const { since, alarms } = await begin();
   await world.skip(3_600);
@@ -153,6 +187,33 @@ for (const [what, by] of [
     expect(await alarms()).toEqual([]);
   });
 }
+
+test("a request ends the silence also after the clock was set back [§3.3.3]", async () => {
+  const { agent, since, alarms } = await begin();
+  await pass(NOTICED);
+  clock.shiftWall(-3_600);
+  await pass(60);
+  expect(await since()).not.toBeNull();
+  await agent.send("GET /v1/agents");
+  await pass(15);
+  expect(await since()).toBeNull();
+  expect(await alarms()).toEqual([ALARM]);
+});
+
+test("a last use that a clock which was ahead has written is corrected, which ends no silence [§3.3.4]", async () => {
+  const { agent, person, since, alarms } = await begin();
+  const body = { title: "Test", status: "todo", expect_update_within: EXPECTED };
+  const other = await createTask(agent.send, body);
+  await pass(NOTICED);
+  await person.send(`PATCH /v1/tasks/${other.id}`, { status: "in_progress" });
+  clock.shiftWall(-3_600);
+  await pass(2 * EXPECTED + 300);
+  expect(await since()).not.toBeNull();
+  expect((await alarms()).length).toBe(2);
+  expect((await read(person.send, other)).silent_since).not.toBeNull();
+  await pass(2 * NOTICED);
+  expect(await alarms()).toEqual([]);
+});
 
 test("of two processes one alarms, and one that has just started does not hold up the other [§3.3.4]", async () => {
   const { person, since, alarms } = await begin();
