@@ -110,7 +110,7 @@ function Overview({ agent: { id } }: { agent: Key }) {
     <>
       {silent && (
         <p className="mb-4 text-warn">
-          Silent: no sign of life for longer than one of its tasks expects.
+          Silent: it has shown no sign of life for longer than one of its tasks allows.
         </p>
       )}
       <section className="card mb-4 p-5">

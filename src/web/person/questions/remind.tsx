@@ -1,10 +1,9 @@
 /** Buttons that let a pending question ring again later (§5.7.10). */
 
 import { Bell } from "lucide-react";
-import { now as clockNow } from "../../clock.ts";
 import { faultOf, type Question } from "../../state/api.ts";
 import { Button } from "../../ui/button.tsx";
-import { timeOf } from "../../ui/time.ts";
+import { momentOf } from "../../ui/time.ts";
 import { toast } from "../../ui/toast.tsx";
 import { useAction } from "../../ui/use-action.ts";
 import { useNow } from "../../ui/use-now.ts";
@@ -18,10 +17,10 @@ function choices(expires_at: number, now: number): (readonly [string, number])[]
   const latest = expires_at - LEFT;
   const room = latest - now;
   if (room < 60) return [];
-  if (room <= 600) return [[`At ${timeOf(latest)}`, 10]];
+  if (room <= 600) return [[`At ${momentOf(latest, now)}`, 10]];
   return [
     ["In 10 min", 10],
-    [room < 3_600 ? `At ${timeOf(latest)}` : "In 1 hour", 60],
+    [room < 3_600 ? `At ${momentOf(latest, now)}` : "In 1 hour", 60],
   ];
 }
 
@@ -38,7 +37,7 @@ export function Remind({ question }: { question: Question }) {
       try {
         const next = await api.questions.remind.mutate({ question_id: id, minutes });
         store.put("questions", next);
-        toast(`It rings again at ${timeOf(next.remind_at ?? clockNow())}`);
+        toast(`It rings again at ${momentOf(next.remind_at ?? now, now)}`);
       } catch (error) {
         toast(faultOf(error).message, { bad: true });
       }
@@ -50,7 +49,7 @@ export function Remind({ question }: { question: Question }) {
     >
       <span id={`${id}-remind`} className="flex items-center gap-1.5 pr-1">
         <Bell aria-hidden className="size-4 shrink-0" />
-        {is_set ? `Reminder at ${timeOf(remind_at)}` : "Remind me"}
+        {is_set ? `Reminder at ${momentOf(remind_at, now)}` : "Remind me"}
       </span>
       {offered.map(([name, minutes]) => (
         <Button

@@ -8,9 +8,10 @@ import { AgoInLink } from "../../ui/ago.tsx";
 import { classes } from "../../ui/classes.ts";
 import { Badge, ProgressBar, type Tone } from "../../ui/parts.tsx";
 import { OneLine } from "../../ui/prose.tsx";
-import { timeOf } from "../../ui/time.ts";
+import { momentOf } from "../../ui/time.ts";
 import { toast } from "../../ui/toast.tsx";
 import { useAction } from "../../ui/use-action.ts";
+import { useNow } from "../../ui/use-now.ts";
 import { labelOf, useKey, useSession, useTask } from "../use-store.ts";
 import { PRIORITY_NAMES, STATUS_NAMES } from "../words.ts";
 
@@ -79,13 +80,14 @@ function Byline({ task: { key_id, status_note, silent_since } }: { task: Task })
   const key = useKey(key_id);
   return (
     <span className="min-w-0 flex-1 truncate">
-      <bdi className="text-soft">{labelOf(key)}</bdi>
+      {/* First, so that a long name does not push it out of the line. */}
       {silent_since && (
         <>
-          {", "}
-          <span className="text-warn">silent since {timeOf(silent_since)}</span>
+          <Silence since={silent_since} />
+          {" · "}
         </>
       )}
+      <bdi className="text-soft">{labelOf(key)}</bdi>
       {status_note !== null && (
         <>
           {" · "}
@@ -96,6 +98,11 @@ function Byline({ task: { key_id, status_note, silent_since } }: { task: Task })
       )}
     </span>
   );
+}
+
+function Silence({ since }: { since: number }) {
+  const now = useNow(60);
+  return <span className="text-warn">Silent since {momentOf(since, now)}</span>;
 }
 
 /** Status icon; for an open task it is the button that finishes it. */
