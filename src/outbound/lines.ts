@@ -9,7 +9,10 @@ export interface LineBounds {
   readonly line: number;
   /** Seconds without a line until the answer counts as dead. */
   readonly idle: number;
-  /** Bytes that may come at once, and in each further second. A server that sends more is cut off. */
+  /**
+   * Bytes that may come at once, and in each further second. A server that sends more is cut off. A line counts as
+   * at least 256 bytes.
+   */
   readonly burst: number;
   readonly per_second: number;
 }
@@ -24,6 +27,10 @@ interface LineReaderOptions {
 }
 
 const NEWLINE = 10;
+/** Bytes that a shorter line counts as, since each line costs work however short it is. */
+const LEAST = 256;
+/** Lines that are handed over before other work has its turn. */
+const PER_TURN = 50;
 
 /**
  * The lines of `response`, which it must read from the start. Lines that nobody takes wait: their number is bounded
@@ -60,11 +67,16 @@ export function createLineReader(
     cancel = timers.after(bounds.idle, () => end(new OutboundError("timed_out")));
   };
 
-  /** Counts bytes; false if there are too many. */
-  const admit = (bytes: number): boolean => {
+  /** Adds what has become free since the last part. */
+  const refill = () => {
     const now = timers.elapsed();
-    tokens = Math.min(bounds.burst, tokens + (now - counted_at) * bounds.per_second) - bytes;
+    tokens = Math.min(bounds.burst, tokens + (now - counted_at) * bounds.per_second);
     counted_at = now;
+  };
+  /** Counts bytes; false, and the end, if there are too many. */
+  const admit = (bytes: number): boolean => {
+    tokens -= bytes;
+    if (tokens < 0) end(new OutboundError("answer_too_large"));
     return tokens >= 0;
   };
 
@@ -76,15 +88,18 @@ export function createLineReader(
 
   const take = (part: Buffer) => {
     if (ended) return;
-    if (!admit(part.length)) return end(new OutboundError("answer_too_large"));
+    refill();
+    if (!admit(part.length)) return;
     let from = 0;
+    let has_line = false;
     for (;;) {
       const at = part.indexOf(NEWLINE, from);
       if (at < 0) break;
       addPart(part.subarray(from, at));
+      if (!admit(Math.max(0, LEAST - begun_bytes))) return;
       if (begun) {
         lines.push(Buffer.concat(begun).toString().replace(/\r$/, ""));
-        arm();
+        has_line = true;
       }
       begun = [];
       begun_bytes = 0;
@@ -92,6 +107,7 @@ export function createLineReader(
     }
     // A copy, so that a short rest does not keep the whole part.
     if (from < part.length) addPart(Buffer.from(part.subarray(from)));
+    if (has_line) arm();
     wake?.();
   };
 
@@ -108,7 +124,10 @@ export function createLineReader(
     async *[Symbol.asyncIterator]() {
       try {
         for (;;) {
-          while (lines.length > 0) yield lines.shift()!;
+          for (let taken = 1; lines.length > 0; taken++) {
+            yield lines.shift()!;
+            if (taken % PER_TURN === 0) await new Promise<void>((next) => setImmediate(next));
+          }
           if (ended?.error) throw ended.error;
           if (ended) return;
           await new Promise<void>((next) => {

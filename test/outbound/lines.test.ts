@@ -88,6 +88,26 @@ test("a server that sends more than the bound is cut off", async () => {
   await until(() => response.destroyed);
 });
 
+test("many short lines are a flood too, and hold up no other work [§19.8.8]", async () => {
+  const bounds = { ...BOUNDS, per_second: 0 };
+  const { response, lines, over } = await begin({ bounds });
+  let most = 0;
+  let before = 0;
+  let watching = true;
+  const watch = () => {
+    most = Math.max(most, lines.length - before);
+    before = lines.length;
+    if (watching) setImmediate(watch);
+  };
+  watch();
+  response.write("\n".repeat(50_000));
+  expect(await over).toBe("answer_too_large");
+  watching = false;
+  expect(lines.length).toBeGreaterThan(100);
+  expect(lines.length).toBeLessThanOrEqual(bounds.burst / 256);
+  expect(most).toBeLessThanOrEqual(50);
+});
+
 test("an abort closes the connection, and so does leaving the loop", async () => {
   const first = await begin();
   first.leave();
