@@ -158,6 +158,38 @@ test("a flood wait is a minute at first, and doubles to an hour [§19.8.4]", asy
   expect(await read()).toMatchObject({ state: "ok", last_error: null });
 });
 
+test("a web page in the place of the server, and ends in a row, show on the channel [§19.8.4]", async () => {
+  const { ntfy, begin, advance } = await createWorld();
+  const { ask, read, heard } = await begin();
+  const { sent } = await ask();
+  const { topic } = buttonOf(sent, "Yes");
+  await heard(topic);
+  for (const [behaviour, code] of [
+    ["web page", "unexpected_answer"],
+    ["end", "failed"],
+  ] as const) {
+    ntfy.treatSubscriptions(behaviour);
+    ntfy.cut();
+    const before = ntfy.subscribed.length;
+    for (let i = 1; i <= 3; i++) {
+      await advance(2 ** i);
+      await until(() => ntfy.subscribed.length >= before + i);
+    }
+    await until(async () => {
+      await advance(1);
+      return (await read()).state === "failing";
+    });
+    expect((await read()).last_error).toMatchObject({ code });
+    ntfy.treatSubscriptions("ok");
+    await until(async () => {
+      await advance(5);
+      return ntfy.listening().length === 1;
+    });
+    await advance(61);
+    expect(await read()).toMatchObject({ state: "ok", last_error: null });
+  }
+}, 30_000);
+
 test("a topic that is refused is failing alone; the others of its server go on [§19.8.4]", async () => {
   const { ntfy, begin, advance } = await createWorld();
   const people = [await begin(), await begin(), await begin()];

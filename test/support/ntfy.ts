@@ -43,8 +43,19 @@ interface Refusal {
   readonly retry_after: string;
 }
 
-/** How the server treats subscriptions: as above, or with lines that no client should have to read. */
-export type SubscriptionBehaviour = "ok" | "drop" | "hang" | "flood" | "endless line" | number;
+/**
+ * How the server treats subscriptions: as above, with lines that no client should have to read, with an end after the
+ * first line, or with a web page from something in front of it.
+ */
+export type SubscriptionBehaviour =
+  | "ok"
+  | "drop"
+  | "hang"
+  | "flood"
+  | "endless line"
+  | "end"
+  | "web page"
+  | number;
 
 /** A line of a subscription: https://docs.ntfy.sh/subscribe/api/#json-message-format */
 interface Line {
@@ -114,11 +125,19 @@ export async function startNtfy(options: NtfyOptions = {}) {
     const given = /^Bearer (.+)$/.exec(request.headers.authorization ?? "")?.[1] ?? null;
     if (typeof treat === "number") return refuse(treat);
     if (treat === "drop") return void request.socket.destroy();
+    if (treat === "web page") {
+      response.writeHead(200, { "content-type": "text/html" });
+      return void response.end("<!doctype html>\n<title>Sign in</title>\n");
+    }
     if (topics.some((topic) => !access(topic, given).read)) return refuse(403);
     if (subscriptions.size >= SUBSCRIPTIONS) return refuse(429);
     response.writeHead(200, { "content-type": "application/x-ndjson; charset=utf-8" });
     response.flushHeaders();
     if (treat === "hang") return;
+    if (treat === "end") {
+      write(response, lineOf("open", topics.join(",")));
+      return void response.end();
+    }
     if (treat === "endless line" || treat === "flood") {
       const part = treat === "flood" ? `${"x".repeat(60_000)}\n` : "x".repeat(1_000);
       const timer = setInterval(() => response.write(part), 5);

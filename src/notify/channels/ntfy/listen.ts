@@ -67,8 +67,8 @@ async function open(listening: Listening): Promise<ListenEnd> {
     if (status !== 200) {
       return refusalOf(status, retryAfter(headers["retry-after"], clock.now()), channels.length);
     }
-    await read(lines, by_topic, listening);
-    return { reason: "ok", ...FAULT, shows: false };
+    const spoke = await read(lines, by_topic, listening);
+    return { reason: spoke ? "failed" : "unexpected_answer", ...FAULT, shows: false };
   } catch (error) {
     const reason = error instanceof OutboundError ? error.fault : "failed";
     const is_final = reason === "invalid_url" || reason === "forbidden_address";
@@ -91,37 +91,43 @@ function refusalOf(status: number, retry_after: number | null, topics: number): 
   return { reason, ...(splits ? FAULT : REFUSAL), shows: !splits, splits };
 }
 
-/** Hands over the replies in `lines`, each once. */
+/** Hands over the replies in `lines`, each once. False if something other than an ntfy server wrote them. */
 async function read(
   lines: AsyncIterable<string>,
   by_topic: ReadonlyMap<string, ListenedChannel>,
   { clock, took, works }: Listening,
-): Promise<void> {
+): Promise<boolean> {
   const began = clock.elapsed();
   const seen = new Set<string>();
+  let spoke = false;
   for await (const text of lines) {
     const line = lineOf(text);
+    // The first line says that the subscription is open; a web page, such as a login, begins with another.
+    if (!line && !spoke) return false;
     if (!line) continue;
+    spoke = true;
     works();
     // Older replies follow the first line, whose time is now, in an order that depends on the server.
     const replayed = clock.elapsed() - began >= REPLAY;
     const position = replayed ? timeOf(line) : null;
-    const channel = by_topic.get(String(line.topic));
-    const { id, message } = line;
+    const { id, topic, message } = line;
+    const channel = typeof topic === "string" ? by_topic.get(topic) : undefined;
     if (
       line.event !== "message" ||
       !channel ||
+      typeof id !== "string" ||
       typeof message !== "string" ||
-      seen.has(String(id))
+      seen.has(id)
     ) {
       await took(null, position);
       continue;
     }
-    seen.add(String(id));
+    seen.add(id);
     if (seen.size > REMEMBERED) seen.delete(seen.values().next().value!);
     const { channel_id } = channel;
     await took({ kind: "code", channel_id, code: message.trim() }, position);
   }
+  return spoke;
 }
 
 function lineOf(text: string): Line | null {
