@@ -83,8 +83,8 @@ webTest("a new task keeps its chosen agent when other agents change", async () =
   const second = await createAgent(app.url, person, "Second");
   const page = await openPage(app.url, { as: person, at: "#/tasks/new" });
   const sheet = page.getByRole("dialog");
-  const chosen = sheet.getByLabel("Agent").locator("option:checked");
-  await sheet.getByLabel("Agent").selectOption({ label: "Second" });
+  const chosen = sheet.getByLabel("Agent", { exact: true }).locator("option:checked");
+  await sheet.getByLabel("Agent", { exact: true }).selectOption({ label: "Second" });
   await sheet.getByLabel("Title").fill("For the second");
   await createAgent(app.url, person, "Third");
   await sheet.getByRole("option", { name: "Third" }).waitFor({ state: "attached" });
@@ -95,7 +95,7 @@ webTest("a new task keeps its chosen agent when other agents change", async () =
   await person.send(`DELETE /v1/keys/${second.key.id}`);
   await sheet.getByText("This agent no longer exists: choose another one.").waitFor();
   await sheet.getByRole("button", { name: "Create task" }).click();
-  await sheet.getByLabel("Agent").selectOption({ label: "Third" });
+  await sheet.getByLabel("Agent", { exact: true }).selectOption({ label: "Third" });
   await sheet.getByRole("button", { name: "Create task" }).click();
   await sheet.getByRole("link", { name: "Third" }).waitFor();
 });
