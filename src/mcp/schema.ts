@@ -47,8 +47,8 @@ export function outputSchema(schema: z.ZodType, list: SchemaList): ObjectSchema 
   return objectSchema(root, Object.fromEntries(defs), "output");
 }
 
-/** Schemas that no list describes: their fields are set by no tool that agents call, and outputs are open. */
-const UNLISTED = ["QuestionAction"];
+/** Schemas that no list describes: tools neither set nor return their fields to agents, and outputs are open. */
+const UNLISTED = ["QuestionAction", "AnsweredBy"];
 
 /** Fields that no list describes either, for its length. */
 const UNLISTED_FIELDS: readonly unknown[] = ["expect_update_within", "silent_since", "remind_at"];
