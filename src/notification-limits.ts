@@ -77,6 +77,12 @@ export const REPLY_LIMITS = {
   /** Replies in the person's own words and answers of tests, of an account: at once, and in each further second. */
   replies_at_once: 30,
   replies_per_second: 1,
+  /**
+   * Codes of an account's questions that were not handled before: at once, and in each further second. More are not
+   * pressed by a person, and each costs other accounts of its subscription a wait for the store.
+   */
+  codes_at_once: 100,
+  codes_per_second: 5,
   /** Days for which names of messages are kept after their subject ended. */
   message_days: 7,
 } as const;

@@ -2,6 +2,7 @@
 
 import { subjectOfMessage } from "../../db/notify/listeners.ts";
 import type { Tickets } from "../auth/tickets.ts";
+import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import type { Question } from "../model/question.ts";
@@ -32,33 +33,35 @@ const UNKNOWN: ListenOutcome = { is: "unknown" };
 /** For reads that end at once. */
 const { signal: NEVER } = new AbortController();
 
-export function createReplies(deps: RepliesDeps) {
-  const { store, clock, signer, settings, questions, tickets, testAnswers } = deps;
+const remember = <T>(map: Map<string, T>, key: string, value: T): void => {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size > REMEMBERED) map.delete(map.keys().next().value!);
+};
+
+/** Counts what costs a look at the store: returns false if the account has sent too much. */
+function createAllowances(clock: Pick<Clock, "elapsed">, at_once: number, per_second: number) {
   const allowances = new Map<string, Allowance>();
-  /**
-   * What became of codes. A service repeats them after each break, and anybody may repeat them without end; there are
-   * no more of them than options that Relay offered.
-   */
-  const handled = new Map<string, ListenOutcome>();
-  const { replies_at_once, replies_per_second } = REPLY_LIMITS;
-
-  const remember = <T>(map: Map<string, T>, key: string, value: T): void => {
-    map.delete(key);
-    map.set(key, value);
-    if (map.size > REMEMBERED) map.delete(map.keys().next().value!);
-  };
-
-  /** Counts what costs a look at the store each time: false if the account has sent too much. */
-  const admit = (account_id: string): boolean => {
+  return (account_id: string): boolean => {
     const now = clock.elapsed();
-    const { left, counted_at } = allowances.get(account_id) ?? {
-      left: replies_at_once,
-      counted_at: now,
-    };
-    const grown = Math.min(replies_at_once, left + (now - counted_at) * replies_per_second);
-    remember(allowances, account_id, { left: Math.max(0, grown - 1), counted_at: now });
+    const { left, counted_at } = allowances.get(account_id) ?? { left: at_once, counted_at: now };
+    const grown = Math.min(at_once, left + (now - counted_at) * per_second);
+    remember(allowances, account_id, { left: grown >= 1 ? grown - 1 : grown, counted_at: now });
     return grown >= 1;
   };
+}
+
+export function createReplies(deps: RepliesDeps) {
+  const { store, clock, signer, settings, questions, tickets, testAnswers } = deps;
+  /**
+   * What became of codes. A service repeats them after each break, and anybody may repeat them without end.
+   */
+  const handled = new Map<string, ListenOutcome>();
+  const { replies_at_once, replies_per_second, codes_at_once, codes_per_second } = REPLY_LIMITS;
+  const admitReply = createAllowances(clock, replies_at_once, replies_per_second);
+  // Apart, since whoever reads a topic can repeat the code of a test.
+  const admitTest = createAllowances(clock, replies_at_once, replies_per_second);
+  const admitCode = createAllowances(clock, codes_at_once, codes_per_second);
 
   /** The account, which the channel stands for on this question; null once one of them has ended. */
   const callerOf = async (of: {
@@ -130,7 +133,7 @@ export function createReplies(deps: RepliesDeps) {
     { minutes }: (typeof REMINDERS)[number],
   ): Promise<ListenOutcome> => {
     const { question_id, account_id } = of;
-    if (!admit(account_id)) return UNKNOWN;
+    if (!admitReply(account_id)) return UNKNOWN;
     const caller = await callerOf(of);
     if (!caller) return UNKNOWN;
     try {
@@ -147,7 +150,7 @@ export function createReplies(deps: RepliesDeps) {
     if (!said) return UNKNOWN;
     const { subject, choice } = said;
     if (choice === CHOICES.test) {
-      if (!admit(account_id)) return UNKNOWN;
+      if (!admitTest(account_id)) return UNKNOWN;
       const reached_at = await testAnswers.answer(channel_id, code);
       return reached_at === null ? UNKNOWN : ({ is: "reached", text: "It works." } as const);
     }
@@ -155,6 +158,7 @@ export function createReplies(deps: RepliesDeps) {
     if (reminder) return putOff({ question_id: subject, channel_id, account_id }, reminder);
     const before = handled.get(code);
     if (before) return before;
+    if (!admitCode(account_id)) return UNKNOWN;
     const of = { question_id: subject, channel_id, account_id };
     const outcome = await onQuestion(of, ({ options }) => options[choice]);
     remember(handled, code, outcome.is === "answered" ? { ...outcome, is: "same" } : outcome);
@@ -165,7 +169,7 @@ export function createReplies(deps: RepliesDeps) {
     { channel_id, handle, text }: Extract<ListenEvent, { kind: "reply" }>,
     account_id: string,
   ) => {
-    if (!admit(account_id)) return UNKNOWN;
+    if (!admitReply(account_id)) return UNKNOWN;
     const [found] = await store.read(subjectOfMessage({ channel_id, handle }));
     if (!found?.[0].startsWith("qst_")) return UNKNOWN;
     const of = { question_id: found[0], channel_id, account_id };
