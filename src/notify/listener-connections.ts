@@ -68,7 +68,8 @@ interface Connection {
   since: number;
   /** Where it goes on: what it reached, or at first what was stored. */
   position: number | null;
-  wake: (() => void) | null;
+  /** Ends of its waits: for the next connection, and of each event that waits for the store. */
+  readonly wakes: Set<() => void>;
   over: Promise<void>;
 }
 
@@ -121,16 +122,16 @@ export function createKeyConnections(
       .catch((error: unknown) => log.warn("channel not ended", describeError(error)));
   };
 
-  const sleep = (connection: Connection, seconds: number) =>
-    new Promise<void>((resolve) => {
-      const cancel = clock.after(seconds, resolve);
-      connection.wake = () => {
-        cancel();
-        resolve();
-      };
-    }).finally(() => {
-      connection.wake = null;
-    });
+  /** Waits, at most until the connection is closed. */
+  const sleep = async ({ closed, wakes }: Connection, seconds: number): Promise<void> => {
+    if (closed) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = clock.after(seconds, resolve);
+    wakes.add(resolve);
+    await promise;
+    wakes.delete(resolve);
+    cancel();
+  };
 
   /** Handles an event, again while the store is away. Throws once `signal` aborts. */
   const handleEvent = async (event: ListenEvent, connection: Connection, signal: AbortSignal) => {
@@ -243,7 +244,7 @@ export function createKeyConnections(
       works: false,
       since: clock.elapsed(),
       position,
-      wake: null,
+      wakes: new Set(),
       over: Promise.resolve(),
     };
     connections.add(connection);
@@ -258,7 +259,7 @@ export function createKeyConnections(
     connection.closed = true;
     connections.delete(connection);
     connection.opened?.abort();
-    connection.wake?.();
+    for (const wake of connection.wakes) wake();
   };
 
   /** Puts new channels into connections that have room, and opens those again that cannot grow while open. */

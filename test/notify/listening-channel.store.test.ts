@@ -244,6 +244,34 @@ test("a process that cannot reach the store ends its connections before another 
   await listener.stop();
 });
 
+test("a stop ends every event that waits for the store, not one of them [§19.8.4]", async () => {
+  const { app, chat, store, id } = await begin();
+  await app.listener.stop();
+  const clock = createTestClock();
+  let waiting = 0;
+  const listener = createListener({
+    ...{ store, clock, timers: systemClock, ids: createIds(clock), channels: [chat.channel] },
+    ...{ log: createLog("error", () => {}), config: readConfig({}) },
+    handle() {
+      waiting++;
+      return Promise.reject(unavailable(new Error("away")));
+    },
+    ...createNetwork(),
+  });
+  listener.start();
+  await until(() => chat.open.size === 1);
+  const [listening] = [...chat.open];
+  let rejected = 0;
+  for (const code of ["a", "b", "c"]) {
+    const took = listening!.took({ kind: "code", channel_id: id, code }, null);
+    took.catch(() => rejected++);
+  }
+  await until(() => waiting === 3);
+  // Time stands still.
+  await listener.stop();
+  await until(() => rejected === 3);
+});
+
 test("a process whose lease another took while it stood still ends its connections [§19.8.4]", async () => {
   const { chat, app, change, clock, advance } = await begin();
   await advance(12);
