@@ -73,11 +73,15 @@ export type ListenEvent =
    * whether it answers, puts off, or proves a test.
    */
   | { readonly kind: "code"; readonly channel_id: string; readonly code: string }
-  /** A text in reply to the message that the service calls `handle`: the answer in the person's own words. */
+  /**
+   * A text in reply to the message that the service calls `handle`: the answer in the person's own words. `codes`: those of
+   * the message's buttons, which tell its question before `handle` is stored, and after it was forgotten.
+   */
   | {
       readonly kind: "reply";
       readonly channel_id: string;
       readonly handle: string;
+      readonly codes?: readonly string[];
       readonly text: string;
     }
   /** Somebody opened the link with this code. `address`: the whole address of the channel, if the account confirms. */

@@ -47,6 +47,12 @@ type Row = ReturnType<typeof linkById> extends Statement<infer R> ? R : never;
 
 export type ChannelLinksService = ReturnType<typeof createChannelLinks>;
 
+/** What the person who opened a link is told: whoever made the link could have sent it to anybody. */
+const OPENED =
+  "If you made this link in Relay, go back there and confirm that this is you. From then on, questions and tasks of " +
+  "the account that made it come to this chat, and what you answer here counts as its answer. " +
+  "If you did not make it, do nothing here, and block this bot. Blocking it also stops the messages at any later time.";
+
 export function createChannelLinks(deps: ChannelLinksDeps) {
   const { store, clock, ids, signer, assertLive, assertPastTrial, linkedChannel } = deps;
 
@@ -198,7 +204,7 @@ export function createChannelLinks(deps: ChannelLinksDeps) {
         }),
       ]);
       if (noted!.changes === 0) return { is: "unknown" };
-      return { is: "linked", text: "Now go back to Relay and confirm that this is you." };
+      return { is: "linked", text: OPENED };
     },
   };
 }

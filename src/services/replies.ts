@@ -166,13 +166,15 @@ export function createReplies(deps: RepliesDeps) {
   };
 
   const handleReply = async (
-    { channel_id, handle, text }: Extract<ListenEvent, { kind: "reply" }>,
+    { channel_id, handle, codes = [], text }: Extract<ListenEvent, { kind: "reply" }>,
     account_id: string,
   ) => {
     if (!admitReply(account_id)) return UNKNOWN;
-    const [found] = await store.read(subjectOfMessage({ channel_id, handle }));
-    if (!found?.[0].startsWith("qst_")) return UNKNOWN;
-    const of = { question_id: found[0], channel_id, account_id };
+    const [by_code] = codes.flatMap((code) => readCode(signer, code, channel_id)?.subject ?? []);
+    const subject =
+      by_code ?? (await store.read(subjectOfMessage({ channel_id, handle })))[0]?.[0] ?? "";
+    if (!subject.startsWith("qst_")) return UNKNOWN;
+    const of = { question_id: subject, channel_id, account_id };
     return onQuestion(of, (question) => optionFor(question, text));
   };
 

@@ -75,7 +75,8 @@ test("a link is opened by one person, shows who that was, and becomes a channel 
   expectCode(await confirm(person, made.id), "link_not_opened");
   expect((await person.send("GET /v1/channels")).body.channels).toEqual([]);
 
-  expect((await visit(made)).is).toBe("linked");
+  const opened = await visit(made);
+  expect(opened).toEqual({ is: "linked", text: expect.stringMatching(/questions .* block/i) });
   // Neither a stranger nor the same person again.
   expect(await visit(made, { from: { name: "Eve", username: "eve" }, chat: 6 })).toEqual({
     is: "unknown",

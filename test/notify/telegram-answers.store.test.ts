@@ -124,8 +124,7 @@ test("nobody but the bound person in the bound chat can answer, and they learn n
     from: { id: eve.user.id, is_bot: false, first_name: "Eve" },
   });
   user.reply(shared, message, "Yes", { chat: { id: -100, type: "group", title: "g" } });
-  user.reply(shared, user.write(shared, "hello") && user.chat(shared).at(-1)!, "Yes");
-  user.write(shared, "Yes");
+  stranger.write(shared, "Yes");
   // What no client should send.
   for (const update of [
     {},
@@ -145,6 +144,79 @@ test("nobody but the bound person in the bound chat can answer, and they learn n
   await taken();
   expect((await read(one, question)).answer).toBe("No");
   telegram.toasts.splice(0);
+});
+
+test("a reply counts before the name of its message is stored, and after it was forgotten [§19.9.5]", async () => {
+  const one = await connect();
+  const other = await asked(one, { prompt: "Sure?", allow_other: true });
+  await world.change("delete from channel_messages");
+  one.user.reply(shared, one.chat().at(-1)!, "Tomorrow");
+  await taken();
+  expect(await read(one, other)).toMatchObject({ status: "answered", answer: "Tomorrow" });
+  // The buttons that remind tell the question too; without any, the person is told to try again.
+  const text = await asked(one, { prompt: "Name?", kind: "text" });
+  await world.change("delete from channel_messages");
+  one.user.reply(shared, one.chat().at(-1)!, "Ada");
+  await taken();
+  expect((await read(one, text)).answer).toBe("Ada");
+  const short = await asked(one, { prompt: "Name?", kind: "text", expires_in: 300 });
+  await world.change("delete from channel_messages");
+  const message = one.chat().at(-1)!;
+  expect(message.text).toContain("Name?");
+  one.user.reply(shared, message, "Ada");
+  await taken();
+  await eventually(() => one.chat().at(-1)!.text.includes("reply once more"));
+  expect((await read(one, short)).status).toBe("pending");
+});
+
+test("a person who writes beside the questions is told how to answer, once in ten minutes [§19.9.5]", async () => {
+  const one = await connect();
+  const question = await asked(one, { prompt: "Name?", kind: "text" });
+  const message = one.chat().at(-1)!;
+  const said = () => one.chat().slice(1);
+  const own = () => one.user.chat(shared).findLast(({ from_bot }) => !from_bot)!;
+  one.user.write(shared, "Yes");
+  one.user.reply(shared, own(), "Yes");
+  one.user.write(shared, "/start");
+  one.user.write(shared, "", { text: undefined, sticker: {} });
+  await taken();
+  await eventually(() => said().length === 1);
+  expect(said()[0]).toMatchObject({ reply_to: expect.any(Number) });
+  expect(said()[0]!.text).toMatch(/tap a button below it, or reply/);
+  // A reply without text.
+  one.user.reply(shared, message, "", { text: undefined, sticker: {} });
+  one.user.reply(shared, message, "", { text: undefined, photo: [], caption: "Ada" });
+  await taken();
+  await eventually(() => said().length === 2);
+  expect(said()[1]!.text).toBe("Only text can be an answer.");
+  await clock.advance(300);
+  one.user.write(shared, "Yes");
+  await taken();
+  expect(said().length).toBe(2);
+  await clock.advance(310);
+  one.user.write(shared, "Yes");
+  await taken();
+  await eventually(() => said().length === 3);
+  expect((await read(one, question)).status).toBe("pending");
+  one.user.reply(shared, message, "Ada");
+  await taken();
+  expect((await read(one, question)).answer).toBe("Ada");
+});
+
+test("a reply is refused above 4,000 characters and without a visible one, and permits no request that is cut [§19.9.5] [§14.3.8]", async () => {
+  const one = await connect();
+  const question = await asked(one, { prompt: "Name?", kind: "text" });
+  const message = one.chat().at(-1)!;
+  for (const [i, words] of ["x".repeat(4_001), " \n "].entries()) {
+    one.user.reply(shared, message, words);
+    await taken();
+    await eventually(() => one.chat().length === 2 + i);
+    expect(one.chat().at(-1)!.text).toStartWith("The answer ");
+  }
+  expect((await read(one, question)).status).toBe("pending");
+  one.user.reply(shared, message, "x".repeat(4_000));
+  await taken();
+  expect((await read(one, question)).answer).toHaveLength(4_000);
 });
 
 test("a code says one option of one question, is good once, and a late one is told the end [§19.9.5]", async () => {

@@ -119,6 +119,76 @@ test("Telegram restarts, is away or floods: listening goes on by itself [§19.9.
   expect(telegram.faults).toEqual([]);
 });
 
+test("a server that answers at once, or repeats an update for ever, is not asked without a pause [§19.9.5]", async () => {
+  const world = await startTelegramWorld();
+  const { shared, telegram, connect, clock } = world;
+  const one = await connect();
+  const { id, message } = await asked(world, one);
+  const { callback_query } = one.user.tap(shared, message, "Yes");
+  await eventually(world, () => message.edits > 0);
+  const odd = { callback_query: { ...(callback_query as object), data: 5 } };
+  const results: unknown[] = [
+    [],
+    "none",
+    [null, 5, {}, { update_id: "x" }],
+    [{ update_id: 1, callback_query }],
+    [
+      { update_id: 1, ...odd },
+      { update_id: 2, message: { text: 5, chat: null, from: "x" } },
+    ],
+  ];
+  for (const result of results) {
+    let polls = 0;
+    const answer = () => {
+      polls++;
+      return { ok: true, result };
+    };
+    telegram.behave({ answer }, "getUpdates");
+    one.user.write(shared, "hello");
+    await eventually(world, () => polls > 0);
+    const before = polls;
+    // Time stands still.
+    for (let i = 0; i < 20; i++) await one.read();
+    expect([result, polls - before <= 1]).toEqual([result, true]);
+    await world.advance(1);
+    telegram.behave("ok", "getUpdates");
+    await eventually(world, () => shared.isPolled());
+  }
+  expect(await answerOf(one, id)).toBe("Yes");
+  const next = await asked(world, one, "Next?");
+  one.user.tap(shared, next.message, "No");
+  await eventually(world, () => next.message.edits > 0);
+  expect((await one.read()).state).toBe("ok");
+  await clock.advance(0);
+});
+
+test("what one person floods a bot with is few polls, and another's tap counts [§19.9.5]", async () => {
+  const world = await startTelegramWorld();
+  const { shared, telegram, connect } = world;
+  const one = await connect();
+  const other = await connect();
+  const { message, id } = await asked(world, one);
+  const code = message.buttons.flat()[0]!.callback_data!;
+  await eventually(world, () => shared.isPolled());
+  const polls = shared.polls();
+  const calls = telegram.calls.length;
+  for (let i = 0; i < 100; i++) {
+    other.user.write(shared, "x".repeat(4_000));
+    other.user.start(shared, `${i}`.padStart(43, "x"));
+    other.user.tap(shared, message, "Yes", {
+      by: { id: other.user.id, is_bot: false },
+      data: code,
+    });
+  }
+  one.user.tap(shared, message, "Yes");
+  await eventually(world, () => shared.waiting() === 0);
+  await eventually(world, () => message.edits > 0);
+  expect(await answerOf(one, id)).toBe("Yes");
+  expect(shared.polls() - polls).toBeLessThanOrEqual(8);
+  const said = telegram.calls.slice(calls).filter(({ method }) => method === "sendMessage");
+  expect(said.length).toBeLessThanOrEqual(1);
+});
+
 test("another program on the same bot makes the channel failing, until it stops [§19.9.6]", async () => {
   const world = await startTelegramWorld();
   const { shared, telegram, clock, connect } = world;

@@ -100,6 +100,32 @@ test("a chat gets a message a second, and a bot thirty [§19.9.3]", async () => 
   expect(telegram.floods()).toBe(0);
 });
 
+test("a message that was long on its way is not followed too soon, and neither are answers to the person [§19.9.3]", async () => {
+  const { agent, chat, user, bot } = await connect();
+  const before = telegram.floods();
+  for (const [i, late] of [0.9, 0, 0.7, 0].entries()) {
+    telegram.behave({ late }, "sendMessage");
+    await ask(agent.send, { prompt: `Question ${i}` });
+    const calls = telegram.calls.length;
+    await until(async () => {
+      await clock.advance(0.1);
+      return telegram.calls.length > calls;
+    });
+  }
+  telegram.behave("ok", "sendMessage");
+  // What the bot says at the same time goes to the same chat.
+  user.reply(bot, chat()[0]!, "Perhaps");
+  user.write(bot, "Yes");
+  await until(async () => {
+    await clock.advance(0.1);
+    return chat().length === 6;
+  });
+  const times = chat().map(({ at }) => at);
+  for (const [i, at] of times.slice(1).entries())
+    expect(at - times[i]!).toBeGreaterThanOrEqual(0.999);
+  expect(telegram.floods()).toBe(before);
+});
+
 test("what an answer of the Bot API does to the channel [§19.9.6]", async () => {
   const { agent, chat, user, bot, read, person, id } = await connect();
   const state = async () => {

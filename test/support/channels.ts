@@ -11,7 +11,8 @@ import type { TestClock } from "./clock.ts";
 import { type NtfyBehaviour, startNtfy } from "./ntfy.ts";
 import { type PushTreatment, startPushService } from "./push-service.ts";
 import { newToken } from "./push-world.ts";
-import { startTelegram, type TelegramTreatment } from "./telegram.ts";
+import { startTelegram } from "./telegram.ts";
+import type { TelegramTreatment } from "./telegram-checks.ts";
 import { until } from "./until.ts";
 
 /** How the service treats a request; `gone`: it no longer knows the address. */

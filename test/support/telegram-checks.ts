@@ -89,6 +89,23 @@ export function brokenPromises(method: string, params: object): string[] {
   return faults;
 }
 
+/**
+ * `drop`: the connection closes without a response; `hang`: there is none; `lost`: the request is carried out and the
+ * connection closes; a number: a page of a proxy with that status; `flood`: `429` with this `retry_after`; `late`: the
+ * request takes so many seconds to arrive; `answer`: the response has this as JSON.
+ */
+export type TelegramTreatment =
+  | "ok"
+  | "drop"
+  | "hang"
+  | "lost"
+  | "junk"
+  | number
+  | { readonly flood: number }
+  | { readonly late: number }
+  | { readonly answer: () => unknown }
+  | { readonly refuse: readonly [error_code: number, description: string] };
+
 export type Answer = { readonly result: unknown } | Refusal;
 export interface Refusal {
   readonly error_code: number;

@@ -20,6 +20,7 @@ import {
   refusalOfText,
   refuse,
   send,
+  type TelegramTreatment,
 } from "./telegram-checks.ts";
 import {
   type Chat,
@@ -56,20 +57,6 @@ interface PollParams {
   readonly timeout?: number;
   readonly allowed_updates?: readonly string[];
 }
-
-/**
- * `drop`: the connection closes without a response; `hang`: there is none; `lost`: the request is carried out and the
- * connection closes; a number: a page of a proxy with that status; `flood`: `429` with this `retry_after`.
- */
-export type TelegramTreatment =
-  | "ok"
-  | "drop"
-  | "hang"
-  | "lost"
-  | "junk"
-  | number
-  | { readonly flood: number }
-  | { readonly refuse: readonly [error_code: number, description: string] };
 
 interface TelegramOptions {
   /** Its time: polls end by it, and rates are counted by it. Without one, a poll ends only with an update. */
@@ -262,7 +249,7 @@ export async function startTelegram({ clock, strict = true }: TelegramOptions = 
   const shown = (
     bot: Bot,
     user: number,
-    { message_id, text, at, from_bot, reply_to }: ChatMessage,
+    { message_id, text, at, from_bot, reply_to, buttons }: ChatMessage,
   ): object => {
     const replied = chatOf(bot, user)?.messages.find((one) => one.message_id === reply_to);
     return {
@@ -273,6 +260,7 @@ export async function startTelegram({ clock, strict = true }: TelegramOptions = 
         ? { id: bot.id, is_bot: true, first_name: "Relay" }
         : { id: user, is_bot: false, first_name: "User" },
       text,
+      ...(buttons.length > 0 && { reply_markup: { inline_keyboard: buttons } }),
       ...(replied && { reply_to_message: shown(bot, user, { ...replied, reply_to: null }) }),
     };
   };
@@ -293,7 +281,12 @@ export async function startTelegram({ clock, strict = true }: TelegramOptions = 
     if (typeof treatment === "object" && "refuse" in treatment) {
       return give(response, refuse(...treatment.refuse));
     }
-    if (typeof treatment === "object") {
+    if (typeof treatment === "object" && "answer" in treatment) {
+      return send(response, 200, JSON.stringify(treatment.answer()));
+    }
+    if (typeof treatment === "object" && "late" in treatment) {
+      await new Promise<void>((arrive) => clock?.after(treatment.late, arrive));
+    } else if (typeof treatment === "object") {
       const { flood: retry_after } = treatment;
       const description = `Too Many Requests: retry after ${retry_after}`;
       return give(response, { ...refuse(429, description), parameters: { retry_after } });

@@ -28,10 +28,13 @@ export function createLinks(config: Config, { outbound }: Pick<Network, "outboun
       if (me.kind !== "ok") return wrong(isBadToken(me) ? unknown : unchecked(me));
       const hook = await call("getWebhookInfo", options);
       if (hook.kind !== "ok") return wrong(unchecked(hook));
-      if (hook.result.url !== "") return wrong("is of a bot that another program uses (webhook)");
-      const { username } = me.result;
+      // A server that is none of the Bot API may answer anything.
+      const url: unknown = hook.result?.url;
+      if (typeof url !== "string") return wrong("could not be checked: unexpected_answer");
+      if (url !== "") return wrong("is of a bot that another program uses (webhook)");
+      const { id, username = "" } = me.result ?? {};
       const bot_id = botIdOf(token);
-      if (me.result.id !== bot_id || !USERNAME.test(username)) return wrong(unknown);
+      if (id !== bot_id || !USERNAME.test(username)) return wrong(unknown);
       // A token that is the operator's stays the operator's when it is replaced.
       const bot: TelegramBot = { token: token === shared ? null : token, bot_id, username };
       return { address: JSON.stringify(bot) };

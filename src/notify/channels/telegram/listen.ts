@@ -1,7 +1,7 @@
 /** Takes taps, replies and `/start` from a bot by long polls (§19.9.5). */
 
 import type { CallbackQuery, Message, Update } from "@grammyjs/types";
-import { cutUnits } from "../../cut.ts";
+import type { Clock } from "../../../clock.ts";
 import {
   keyOfListener,
   type Listen,
@@ -10,9 +10,10 @@ import {
   type ListenedChannel,
   type ListenOutcome,
 } from "../../listen.ts";
-import { HOLD_MOST, TIME_LIMIT } from "../../requests.ts";
+import { HOLD_MOST } from "../../requests.ts";
 import { parseAddress, tokenOf } from "./address.ts";
 import { type CallFailure, createCalls, isBadToken } from "./client.ts";
+import { createSpeech, type Said } from "./say.ts";
 
 /**
  * Seconds of a poll, the most that Telegram permits, and of the first one, which soon says whether listening works; until
@@ -21,19 +22,20 @@ import { type CallFailure, createCalls, isBadToken } from "./client.ts";
 const POLL = 50;
 const FIRST_POLL = 5;
 const POLL_LOST = 60;
-/** Updates of one poll, and bytes of its answer. An update has at most some 60 KB; of more bytes, one is taken. */
-const UPDATES = 20;
-const ANSWER_BYTES = 2 * 1024 * 1024;
+/** Seconds between the begins of two polls, at least, and after one that is answered at once without an update. */
+const POLL_EVERY = 0.1;
+const IDLE_EVERY = 1;
+/** Updates of one poll, and bytes of its answer. An update has at most some 60 KB; of more bytes, fewer are taken. */
+const UPDATES = 100;
+const ANSWER_BYTES = 4 * 1024 * 1024;
 /** People whose updates are handled at once. */
 const AT_ONCE = 8;
 /** Channels of one person with one bot that an update is tried on. */
 const OF_PERSON = 20;
-/** Toasts and replies under way; more are left out. */
-const SAID_AT_ONCE = 32;
-/** Seconds that one of them may be put off by Telegram, at most. */
-const SAY_AGAIN = 10;
-/** UTF-16 units of a toast. */
-const TOAST_UNITS = 200;
+/** Links that one person opens with the updates of one poll. Each costs a look at the store. */
+const LINKS_AT_ONCE = 3;
+/** Buttons of a message that is replied to that are looked at. */
+const BUTTONS = 100;
 /** The end of a connection whose bot cannot be used until its token is replaced. */
 const BAD_TOKEN: ListenEnd = { reason: "bad_token", least: 60, most: 3_600, shows: true };
 
@@ -57,26 +59,7 @@ export const listen: Listen = {
     const call = createCalls(outbound, config);
     const account = { token, owner: some.account_id };
     const channelsOf = createIndex(() => listening.channels());
-    let said = 0;
-
-    /** Sends something that nobody waits for. */
-    const say = <M extends "sendMessage" | "answerCallbackQuery">(
-      method: M,
-      params: Parameters<typeof call<M>>[1]["params"],
-    ) => {
-      if (said >= SAID_AT_ONCE) return;
-      said++;
-      const send = () => call(method, { ...account, params, seconds: TIME_LIMIT, signal });
-      const carryOut = async () => {
-        const answer = await send();
-        const wait = answer.kind === "error" ? (answer.retry_after ?? 0) : 0;
-        // The chat has just been sent something else.
-        if (wait === 0 || wait > SAY_AGAIN) return;
-        await new Promise<void>((resume) => clock.after(wait, resume));
-        if (!signal.aborted) await send();
-      };
-      void carryOut().finally(() => said--);
-    };
+    const speech = createSpeech({ call, account, bot, config, clock, signal });
 
     /** The outcome on the first channel of the person that the event belongs to. */
     const tell = async (
@@ -92,57 +75,64 @@ export const listen: Listen = {
 
     const tapped = async ({ id, from, data, message }: CallbackQuery) => {
       // A bot in a group, or a message that is forwarded there, has another chat.
-      if (data === undefined || message?.chat.id !== from.id) return;
+      if (typeof data !== "string" || message?.chat.id !== from.id) return;
       const outcome = await tell(from.id, (channel_id) => ({
         kind: "code",
         channel_id,
         code: data,
       }));
-      if (outcome.is === "unknown") return;
-      const text = cutUnits(outcome.text, TOAST_UNITS);
-      say("answerCallbackQuery", { callback_query_id: id, text });
+      if (outcome.is !== "unknown") speech.toast(from.id, id, outcome.text);
     };
 
-    const written = async (message: Message) => {
+    const replied = async (said: Said, text: unknown, to: RepliedTo) => {
+      if (typeof text !== "string") return speech.hint(said, "no_text");
+      const handle = String(to.message_id);
+      const codes = codesIn(to);
+      const outcome = await tell(said.person, (channel_id) => ({
+        kind: "reply",
+        ...{ channel_id, handle, codes, text },
+      }));
+      if (outcome.is === "unknown") return speech.hint(said, "no_question");
+      // The message of an answered question is changed to say so.
+      if (outcome.is !== "answered" && outcome.is !== "same") speech.reply(said, outcome.text);
+    };
+
+    /** `links`: how many more the person may open. */
+    const written = async (message: Message, links: number) => {
       const { message_id, chat, from, text, reply_to_message: to } = message;
       // Words that were forwarded are somebody else's.
       const is_own = chat.type === "private" && from?.id === chat.id && !from.is_bot;
-      if (!is_own || text === undefined || message.forward_origin !== undefined) return;
-      const [, code] = START.exec(text) ?? [];
-      const outcome =
-        code !== undefined
-          ? await opened(code, from)
-          : to?.from?.id === bot.bot_id
-            ? await tell(chat.id, (channel_id) => {
-                const handle = String(to.message_id);
-                return { kind: "reply", channel_id, handle, text };
-              })
-            : ({ is: "unknown" } as const);
-      // The message of an answered question is changed to say so.
-      if (outcome.is === "unknown" || outcome.is === "answered" || outcome.is === "same") return;
-      say("sendMessage", {
-        chat_id: chat.id,
-        text: outcome.text,
-        link_preview_options: { is_disabled: true },
-        reply_parameters: { message_id, allow_sending_without_reply: true },
-      });
+      if (!is_own || !Number.isSafeInteger(chat.id) || message.forward_origin !== undefined) return;
+      const said = { person: chat.id, message_id };
+      const code = codeOfStart(message);
+      if (code !== null) {
+        const outcome = links > 0 ? await opened(code, from) : null;
+        if (outcome?.is === "linked") speech.reply(said, outcome.text);
+      } else if (channelsOf(chat.id).length > 0) {
+        if (to?.from?.id === bot.bot_id) await replied(said, text, to);
+        else speech.hint(said, "no_reply");
+      }
     };
 
     const opened = async (
       code: string,
       { id, first_name, last_name, username }: NonNullable<Message["from"]>,
     ): Promise<ListenOutcome> => {
-      // The link may be newer than what `links` says.
-      const name = [first_name, last_name].filter((part) => part !== undefined).join(" ");
-      const from = { name, username: username ?? null };
+      const names = [first_name, last_name].filter((part) => typeof part === "string");
+      const from = {
+        name: names.join(" "),
+        username: typeof username === "string" ? username : null,
+      };
       const address = JSON.stringify({ ...bot, chat: id });
+      // The link may be newer than what `links` says.
       return listening.took({ kind: "link", code, from, address }, null);
     };
 
-    const handleOne = async ({ callback_query, message }: Update): Promise<void> => {
+    const handleOne = async (update: Update, links: number): Promise<void> => {
+      const { callback_query, message } = update;
       try {
         if (callback_query) await tapped(callback_query);
-        else if (message) await written(message);
+        else if (message) await written(message, links);
       } catch (error) {
         // Otherwise it lacks what Telegram documents, and would fail each time.
         if (signal.aborted) throw error;
@@ -155,7 +145,11 @@ export const listen: Listen = {
       const queues = [...of_person.values()];
       const work = async () => {
         for (let queue = queues.pop(); queue; queue = queues.pop()) {
-          for (const update of queue) await handleOne(update);
+          let links = LINKS_AT_ONCE;
+          for (const update of queue) {
+            await handleOne(update, links);
+            if (update.message && codeOfStart(update.message) !== null) links--;
+          }
         }
       };
       await Promise.all(Array.from({ length: AT_ONCE }, work));
@@ -181,6 +175,7 @@ export const listen: Listen = {
     let limit = UPDATES;
     let timeout = FIRST_POLL;
     for (;;) {
+      const begun = clock.elapsed();
       const answer = await call("getUpdates", {
         ...account,
         params: {
@@ -197,21 +192,58 @@ export const listen: Listen = {
       if (answer.kind === "ok") {
         listening.works();
         // A rejection ends this before the updates are confirmed, so they come again.
-        const updates = Array.isArray(answer.result) ? answer.result : [];
+        const updates = updatesIn(answer.result);
         await handle(updates);
         // Said once: after a week without updates, smaller ids may follow.
-        const ids = updates.map(({ update_id }) => update_id).filter(Number.isSafeInteger);
+        const ids = updates.map(({ update_id }) => update_id);
         offset = ids.length === 0 ? undefined : 1 + Math.max(...ids);
         limit = UPDATES;
         timeout = POLL;
+        // A server that does not wait, or does not take the offset, is not asked without a pause.
+        const every = ids.length === 0 ? IDLE_EVERY : POLL_EVERY;
+        await pause(clock, begun + every - clock.elapsed(), signal);
       } else if (answer.kind === "lost" && answer.fault === "answer_too_large" && limit > 1) {
-        limit = 1;
+        limit = Math.ceil(limit / 10);
       } else {
         return endAfter(answer);
       }
     }
   },
 };
+
+type RepliedTo = NonNullable<Message["reply_to_message"]>;
+
+/** The code of a link that the message opens; null for any other message. */
+function codeOfStart({ text }: Message): string | null {
+  return (typeof text === "string" && START.exec(text)?.[1]) || null;
+}
+
+/** The codes of the buttons of a message, which tell its question. */
+function codesIn({ reply_markup }: RepliedTo): string[] {
+  const rows: unknown = reply_markup?.inline_keyboard;
+  if (!Array.isArray(rows)) return [];
+  return rows
+    .flat()
+    .slice(0, BUTTONS)
+    .map((button: { callback_data?: unknown } | null) => button?.callback_data)
+    .filter((data) => typeof data === "string");
+}
+
+/** What has the form of an update. Anything else could not be confirmed. */
+const updatesIn = (result: unknown): Update[] =>
+  Array.isArray(result)
+    ? result.filter((one: Partial<Update> | null) => Number.isSafeInteger(one?.update_id))
+    : [];
+
+/** Resolves after these seconds, or once `signal` aborts. */
+async function pause(clock: Clock, seconds: number, signal: AbortSignal): Promise<void> {
+  if (seconds <= 0 || signal.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const cancel = clock.after(seconds, resolve);
+  signal.addEventListener("abort", () => resolve(), { once: true });
+  await promise;
+  cancel();
+}
 
 const personOf = ({ message, callback_query }: Update): number =>
   message?.from?.id ?? callback_query?.from?.id ?? 0;

@@ -7,7 +7,7 @@ import { createTimedRequests, TIME_LIMIT } from "../../requests.ts";
 import { tokenOf } from "./address.ts";
 import { isGone, type TelegramAnswer } from "./classify.ts";
 import { type Calls, createCalls } from "./client.ts";
-import { createPace } from "./pace.ts";
+import { paceOf } from "./pace.ts";
 import type { TelegramRequest } from "./payload.ts";
 
 /** Requests under way at once, per process. */
@@ -17,20 +17,8 @@ const IN_FLIGHT = 64;
 export function createTelegramSender(config: Config, clock: Clock, { outbound }: Network) {
   const call = createCalls(outbound, config);
   const requests = createTimedRequests(clock);
-  const pace = createPace(clock);
-  /** Ends of the waits for a turn. */
-  const waiting = new Set<() => void>();
-
-  /** Waits for a turn, or until a stop. */
-  const waitForTurn = async (seconds: number): Promise<void> => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = clock.after(seconds, resolve);
-    waiting.add(resolve);
-    await promise;
-    waiting.delete(resolve);
-    cancel();
-  };
-  let aborted = false;
+  const pace = paceOf(config, clock);
+  const stop = new AbortController();
 
   /** Sends the message, or changes the one that is there. */
   const carryOut = async (
@@ -60,9 +48,8 @@ export function createTelegramSender(config: Config, clock: Clock, { outbound }:
     own_sockets: IN_FLIGHT,
 
     abort() {
-      aborted = true;
+      stop.abort();
       requests.abort();
-      for (const end of waiting) end();
     },
 
     /** Makes one request. Never throws. */
@@ -70,13 +57,19 @@ export function createTelegramSender(config: Config, clock: Clock, { outbound }:
       const { address } = request;
       const token = tokenOf(address, config);
       if (token === null) return { kind: "no_token" };
-      const { wait, taken } = pace.take({ bot: address.bot_id, chat: address.chat, owner });
-      if (!taken) return { kind: "busy", wait };
-      if (wait > 0) await waitForTurn(wait);
-      if (aborted) return { kind: "busy", wait: 0 };
+      const { bot_id: bot, chat } = address;
+      const turn = await pace.take({ bot, chat, owner }, stop.signal);
+      if (!turn.taken) return { kind: "busy", wait: turn.wait };
+      if (stop.signal.aborted) {
+        turn.end();
+        return { kind: "busy", wait: 0 };
+      }
       const { signal, isLate, end } = requests.begin();
       const options = { token, owner, seconds: TIME_LIMIT, signal };
-      const answer = await carryOut(request, options).finally(end);
+      const answer = await carryOut(request, options).finally(() => {
+        end();
+        turn.end();
+      });
       return answer.kind === "lost" && isLate() ? { ...answer, fault: "timed_out" } : answer;
     },
   };
