@@ -75,24 +75,27 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
   });
 }
 
-webTest("the list shows a silence of days with its date, beside a name that fills the line", async () => {
-  const { person } = await createPair(app.url);
-  const agent = await createAgent(app.url, person, "builder".repeat(11));
-  const body = { title: "Build", status: "in_progress", expect_update_within: 86_400 };
-  const task = await createTask(agent.send, body);
-  const since = Date.now() - 3 * 86_400_000;
-  const silence = `update tasks set silent_since = ${since}, silent_due_at = null where id = '${task.id}'`;
-  await store.write([statement(sql.raw(silence))({})]);
-  const page = await openPage(app.url, { as: person, size: PHONE, at: "#/tasks" });
-  const mark = page.getByRole("link", { name: /Build/ }).getByText("Silent since");
-  const at = (options: object) => new Intl.DateTimeFormat("en-US", options).format(since);
-  expect(await mark.textContent()).toContain(at({ month: "short", day: "numeric" }));
-  const is_whole = await mark.evaluate(
-    (text) =>
-      text.getBoundingClientRect().right <= text.parentElement!.getBoundingClientRect().right,
-  );
-  expect(is_whole).toBe(true);
-});
+webTest(
+  "the list shows a silence of days with its date, beside a name that fills the line",
+  async () => {
+    const { person } = await createPair(app.url);
+    const agent = await createAgent(app.url, person, "builder".repeat(11));
+    const body = { title: "Build", status: "in_progress", expect_update_within: 86_400 };
+    const task = await createTask(agent.send, body);
+    const since = Date.now() - 3 * 86_400_000;
+    const silence = `update tasks set silent_since = ${since}, silent_due_at = null where id = '${task.id}'`;
+    await store.write([statement(sql.raw(silence))({})]);
+    const page = await openPage(app.url, { as: person, size: PHONE, at: "#/tasks" });
+    const mark = page.getByRole("link", { name: /Build/ }).getByText("Silent since");
+    const at = (options: object) => new Intl.DateTimeFormat("en-US", options).format(since);
+    expect(await mark.textContent()).toContain(at({ month: "short", day: "numeric" }));
+    const is_whole = await mark.evaluate(
+      (text) =>
+        text.getBoundingClientRect().right <= text.parentElement!.getBoundingClientRect().right,
+    );
+    expect(is_whole).toBe(true);
+  },
+);
 
 webTest("the person sets when a silent agent is reported, and turns nudges off", async () => {
   const { person, agent } = await createPair(app.url);
