@@ -28,7 +28,7 @@ const JOINED_AFTER = 600;
 /** Seconds between two tries to handle an event, and tries until one that is at fault itself is given up. */
 const TRY_EVERY = 1;
 const TRIES = 30;
-/** Connections of one key; further channels are `too_many_channels`. */
+/** Connections of one key, but for topics that are refused alone; further channels are `too_many_channels`. */
 const CONNECTIONS = 25;
 
 /** Handles an event of a channel of `account_id`; null for a link. Throws if the store is away. */
@@ -95,6 +95,14 @@ export function createKeyConnections(
   const errors = new Map<string, string | null>();
   const reports = new Map<string, string | null>();
   let saved = stored;
+  /** Channels for which there was no connection. */
+  let unserved: readonly ListenedChannel[] = [];
+
+  /** Connections that count. One that was divided off alone and waits to be tried again takes nobody's place. */
+  const counted = (): number =>
+    [...connections].filter(
+      ({ split, members, opened }) => !(split && members.length === 1 && opened === null),
+    ).length;
 
   const note = (channels: readonly ListenedChannel[], reason: string | null) => {
     for (const { channel_id } of channels) {
@@ -219,7 +227,7 @@ export function createKeyConnections(
       if (connection.closed || connection.members !== members) continue;
       if (connection.works && clock.elapsed() - connection.since >= LASTED) connection.ends = 0;
       connection.ends++;
-      if (end.splits && members.length > 1 && connections.size < 2 * CONNECTIONS) {
+      if (end.splits && members.length > 1 && counted() < 2 * CONNECTIONS) {
         splitOff(connection);
         connection.ends = 0;
       } else if (end.reason !== "ok" && (end.shows || connection.ends >= FAULTS_SHOWN)) {
@@ -271,12 +279,13 @@ export function createKeyConnections(
       connection.members = [...connection.members, ...rest.splice(0, room)];
       if (listen.most !== null) connection.opened?.abort();
     }
-    while (rest.length > 0 && connections.size < CONNECTIONS) open(rest.splice(0, most));
+    while (rest.length > 0 && counted() < CONNECTIONS) open(rest.splice(0, most));
+    unserved = rest;
     note(rest, "too_many_channels");
   };
 
   /** Makes one of two connections that were divided, since a service limits how many it serves. */
-  const join = (): void => {
+  const joinTwo = (): void => {
     const settled = [...connections].filter(
       ({ split, works, opened, since }) =>
         split && works && opened && clock.elapsed() - since >= JOINED_AFTER,
@@ -293,8 +302,11 @@ export function createKeyConnections(
   return {
     channel,
 
-    /** Call it from time to time. */
-    join,
+    /** Joins what was divided, and serves channels for which there was no room. Call it from time to time. */
+    join(): void {
+      joinTwo();
+      if (unserved.length > 0) add(unserved);
+    },
 
     /** Takes over the channels and links as they are now. */
     update(now: Members): void {

@@ -213,6 +213,41 @@ test("a topic that is refused is failing alone; the others of its server go on [
   expect(await people[1]!.read()).toMatchObject({ state: "ok", last_error: null });
 });
 
+test("an account's refused topics take no place from channels of others on the server [§19.8.4]", async () => {
+  const { app, ntfy, begin, advance } = await createWorld();
+  const hostile = await begin();
+  const others = [await begin()];
+  for (let i = 1; i < 20; i++) {
+    await addReplies(hostile, ntfy, { label: `${i}` });
+    if (i % 2 === 0) others.push(await begin());
+  }
+  const { id } = await hostile.ask();
+  const shown = await until(async () => {
+    await advance(1);
+    const found = ntfy.published.filter(
+      ({ sequence_id, actions }) => sequence_id === id && actions,
+    );
+    return found.length === 20 && found;
+  });
+  const refused = new Set(shown.map((sent) => buttonOf(sent, "Yes").topic));
+  await until(() => ntfy.listening().flat().length === 30);
+  ntfy.permit((topic) => ({ read: !refused.has(topic), write: true }));
+  ntfy.cut();
+  await until(async () => {
+    await advance(1);
+    return ntfy.listening().flat().length === 10 && ntfyOf(app).connections === 30;
+  });
+  const added = await begin();
+  await until(async () => {
+    await advance(1);
+    return ntfy.listening().flat().length === 11;
+  });
+  const { id: asked, sent } = await added.ask();
+  await tap(sent, "Yes");
+  expect((await added.ended(asked)).answer).toBe("Yes");
+  expect(await added.read()).toMatchObject({ state: "ok", last_error: null });
+}, 30_000);
+
 test("subscriptions that were divided become one again once all of them work [§19.8.4]", async () => {
   const { ntfy, begin, advance } = await createWorld();
   const people = [await begin(), await begin(), await begin(), await begin()];
