@@ -170,7 +170,7 @@ webTest("every control of a translated page can be used", async () => {
   await goBoth("tasks");
   await page.getByRole("link", { name: "New task" }).click();
   await page.getByLabel("Title").fill("Read it");
-  await page.getByRole("dialog").getByLabel("Agent").selectOption({ index: 1 });
+  await page.getByRole("dialog").getByLabel("Agent", { exact: true }).selectOption({ index: 1 });
   await page.getByRole("dialog").getByRole("button", { name: "Create task" }).click();
   await page.getByRole("dialog").getByRole("heading", { name: "Read it" }).waitFor();
   await page.getByRole("dialog").getByRole("button", { name: "Edit" }).click();

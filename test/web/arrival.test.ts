@@ -74,7 +74,8 @@ webTest("on arrival the first question takes the focus from nothing that is in u
 webTest("a new task has an agent preselected only if there is just one", async () => {
   const { person } = await createPair(app.url);
   const before = await openPage(app.url, { as: person, at: "#/tasks/new" });
-  const chosen = (page: Page) => page.getByLabel("Agent").last().locator("option:checked");
+  const chosen = (page: Page) =>
+    page.getByLabel("Agent", { exact: true }).last().locator("option:checked");
   expect(await chosen(before).textContent()).toBe("agent");
   await untilFocused(before, /^input: /);
   const second = await createAgent(app.url, person, "Second");
@@ -89,7 +90,7 @@ webTest("a new task has an agent preselected only if there is just one", async (
   await page.keyboard.press("Enter");
   // The browser says what is missing, and nothing was sent.
   await untilFocused(page, /^select: /);
-  await sheet.getByLabel("Agent").selectOption({ label: "Second" });
+  await sheet.getByLabel("Agent", { exact: true }).selectOption({ label: "Second" });
   await sheet.getByRole("button", { name: "Create task" }).click();
   await sheet.getByRole("link", { name: "Second" }).waitFor();
   expect((await second.send("GET /v1/tasks")).body.tasks).toHaveLength(1);

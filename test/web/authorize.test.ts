@@ -116,7 +116,7 @@ webTest(
     const page = await openPage(url, { as: person, at: "#/account" });
     await page.goto(`${url}/${asking.at}`);
     await page.getByRole("heading", { name: TITLE }).waitFor();
-    expect(await page.getByLabel("Agent").inputValue()).toBe(agent.key.id);
+    expect(await page.getByLabel("Agent", { exact: true }).inputValue()).toBe(agent.key.id);
     await press(page, "Deny");
     expect((await asking.answer()).error).toBe("access_denied");
     await page.getByText("Signed in").waitFor();

@@ -180,9 +180,9 @@ webTest("the task filter by agent, status and priority is part of the address", 
   const shows = (wanted: string[]) =>
     until(async () => (await titles(page)).filter(Boolean).join() === wanted.join());
   await shows(["b-high", "a-low"]);
-  await page.getByLabel("Agent").selectOption({ label: "second" });
+  await page.getByLabel("Agent", { exact: true }).selectOption({ label: "second" });
   await shows(["b-high"]);
-  await page.getByLabel("Agent").selectOption("");
+  await page.getByLabel("Agent", { exact: true }).selectOption("");
   await page.getByLabel("Priority").selectOption("high");
   await shows(["b-high"]);
   await page.getByLabel("Status").selectOption("done");
@@ -247,14 +247,17 @@ webTest("a deleted agent cannot be chosen in the filter or for a task", async ()
   await person.send(`DELETE /v1/keys/${deleted.key.id}`);
   await sheet(page).getByRole("option", { name: "Doomed" }).waitFor({ state: "detached" });
   await sheet(page).getByText("This agent no longer exists: choose another one.").waitFor();
-  await sheet(page).getByLabel("Agent").selectOption({ index: 1 });
+  await sheet(page).getByLabel("Agent", { exact: true }).selectOption({ index: 1 });
   await sheet(page).getByRole("button", { name: "Create task" }).click();
   await sheet(page).getByText("Created by").waitFor();
   const { body } = await agent.send("GET /v1/tasks");
   expect(body.tasks.map(({ title }: { title: string }) => title)).toContain("For whom?");
   await go(page, `tasks?agent=${deleted.key.id}`);
   // Not the select of the form, which may still be closing.
-  const chosen = page.locator("#root").getByLabel("Agent").locator("option:checked");
+  const chosen = page
+    .locator("#root")
+    .getByLabel("Agent", { exact: true })
+    .locator("option:checked");
   expect(await chosen.textContent()).toBe("Deleted agent");
   await page.getByRole("button", { name: "Show all tasks" }).click();
   await row(page, "Stays").waitFor();
