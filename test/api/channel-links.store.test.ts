@@ -262,6 +262,14 @@ test("a token that cannot be used is refused with the reason [§19.9.1]", async 
     expect(answer.body.fields.token).toMatch(/could not be checked/);
   }
   telegram.behave("ok", "getMe");
+  // What is no Bot API, and answers anything.
+  for (const method of ["getMe", "getWebhookInfo"]) {
+    for (const result of [undefined, null, 5, { id: shared.id, username: 5, url: 5 }]) {
+      telegram.behave({ answer: () => ({ ok: true, result }) }, method);
+      expectCode(await create(person), "invalid_fields", "token");
+    }
+    telegram.behave("ok", method);
+  }
   const without = await startTestApp({ env: { TELEGRAM_API_ROOT: telegram.url } });
   const lone = await createPerson(without.url);
   const answer = await create(lone);

@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import type { Question } from "../../src/model/question.ts";
+import { callHook, commandOf } from "../support/approve.ts";
 import { ask, client, createAgent, createTask } from "../support/client.ts";
 import { startTelegramWorld } from "../support/telegram-world.ts";
 import { until } from "../support/until.ts";
@@ -189,11 +190,10 @@ test("a person who writes beside the questions is told how to answer, once in te
   await taken();
   await eventually(() => said().length === 2);
   expect(said()[1]!.text).toBe("Only text can be an answer.");
-  await clock.advance(300);
   one.user.write(shared, "Yes");
   await taken();
   expect(said().length).toBe(2);
-  await clock.advance(310);
+  await clock.advance(610);
   one.user.write(shared, "Yes");
   await taken();
   await eventually(() => said().length === 3);
@@ -217,6 +217,19 @@ test("a reply is refused above 4,000 characters and without a visible one, and p
   one.user.reply(shared, message, "x".repeat(4_000));
   await taken();
   expect((await read(one, question)).answer).toHaveLength(4_000);
+
+  void callHook(app.local_url, one.agent.secret, commandOf("ls".padEnd(3_000, " x")));
+  const before = one.chat().length;
+  await eventually(() => one.chat().length > before);
+  await settle();
+  const prompt = one.chat().at(-1)!;
+  expect(buttons(one)).toEqual(["Deny"]);
+  one.user.reply(shared, prompt, "Allow");
+  await taken();
+  await eventually(() => one.chat().at(-1)!.text.includes("does not show the whole request"));
+  one.user.reply(shared, prompt, "deny");
+  await taken();
+  await eventually(() => prompt.text.endsWith("Denied") || prompt.text.endsWith("Answered: Deny"));
 });
 
 test("a code says one option of one question, is good once, and a late one is told the end [§19.9.5]", async () => {

@@ -32,9 +32,11 @@ export function createLinks(config: Config, { outbound }: Pick<Network, "outboun
       const url: unknown = hook.result?.url;
       if (typeof url !== "string") return wrong("could not be checked: unexpected_answer");
       if (url !== "") return wrong("is of a bot that another program uses (webhook)");
-      const { id, username = "" } = me.result ?? {};
+      const username: unknown = me.result?.username;
       const bot_id = botIdOf(token);
-      if (id !== bot_id || !USERNAME.test(username)) return wrong(unknown);
+      const is_bot = me.result?.id === bot_id;
+      if (!is_bot || typeof username !== "string" || !USERNAME.test(username))
+        return wrong(unknown);
       // A token that is the operator's stays the operator's when it is replaced.
       const bot: TelegramBot = { token: token === shared ? null : token, bot_id, username };
       return { address: JSON.stringify(bot) };
