@@ -40,7 +40,7 @@ export class OutboundError extends Error {
 
 export interface OutboundRequest {
   readonly url: string;
-  /** Id of the account that gave the URL: each account has a share of the look-ups. */
+  /** Id of the account that gave the URL, or another name if several did: each owner has a share of the look-ups. */
   readonly owner: string;
   readonly method: "GET" | "POST" | "DELETE";
   /** Without `Host`, `Content-Length` and `Connection`, which are added. */

@@ -135,6 +135,33 @@ test("after a restart of the server the subscription goes back a minute, and eac
   expect(app.listener.answers().ended).toBeUndefined();
 });
 
+test("a time of the server that was in the future leaves out no reply after a break [§19.8.4]", async () => {
+  const { app, clock, advance, rows } = await createWorld();
+  let ahead = 86_400;
+  const ntfy = await startNtfy({ now: () => clock.now() + ahead });
+  const { ask, ended, heard } = await createRepliesPerson(app.local_url, ntfy);
+  const { id, sent } = await ask();
+  await heard(buttonOf(sent, "Yes").topic);
+  await advance(6);
+  ntfy.keepAlive();
+  await until(async () => {
+    await advance(1);
+    const [[position]] = (await rows("select position from listeners")) as any;
+    return Number(position) > clock.now() + 80_000;
+  });
+  ahead = 0;
+  ntfy.treatSubscriptions(503);
+  ntfy.cut();
+  await until(() => ntfy.listening().length === 0);
+  await tap(sent, "Yes");
+  ntfy.treatSubscriptions("ok");
+  await until(async () => {
+    await advance(1);
+    return ntfy.listening().length === 1;
+  });
+  expect((await ended(id)).answer).toBe("Yes");
+});
+
 test("a flood wait is a minute at first, and doubles to an hour [§19.8.4]", async () => {
   const { ntfy, begin, advance } = await createWorld();
   ntfy.treatSubscriptions(429);

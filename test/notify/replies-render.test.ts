@@ -1,14 +1,16 @@
 /** What a channel with replies is made as, and what its notifications offer (§19.8). */
 
 import { expect, test } from "bun:test";
+import { systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import { newQuestion } from "../../src/model/question.ts";
 import { ntfy } from "../../src/notify/channels/ntfy/channel.ts";
 import type { NtfyAddress, NtfyRequest } from "../../src/notify/channels/ntfy/payload.ts";
 import { codeOf, readCode, subjectOfTest } from "../../src/notify/codes.ts";
 import { composeEndedQuestion, composeQuestion, composeTest } from "../../src/notify/compose.ts";
-import { keyOfListener } from "../../src/notify/listen.ts";
+import { keyOfListener, type Listening } from "../../src/notify/listen.ts";
 import { codesOf } from "../../src/notify/prepare.ts";
+import { createOutbound } from "../../src/outbound/guard.ts";
 import { createSigner } from "../../src/signer.ts";
 
 const signer = createSigner("sig_secret");
@@ -127,4 +129,29 @@ test("addresses with the same server and token share a listener, whose key shows
   ];
   expect(new Set([key_1, ...others.map((one) => keyOf(JSON.stringify(one)))]).size).toBe(4);
   expect(keyOf(JSON.stringify({ server: "s", topic: "t", token: null }))).toBeNull();
+});
+
+test("the look-up for channels of several accounts uses the share of none of them [§19.8.8]", async () => {
+  const owners: string[] = [];
+  const outbound = createOutbound({
+    private_networks: [],
+    timers: systemClock,
+    resolve: async (_host, owner) => {
+      owners.push(owner);
+      throw new Error("no such host");
+    },
+  });
+  const member = (account_id: string) => ({
+    ...{ account_id, channel_id: `chn_${account_id}` },
+    address: JSON.stringify({ server: "https://ntfy.example", topic: "t", replies: account_id }),
+  });
+  const open = (...accounts: string[]) =>
+    ntfy.listen!.open({
+      ...{ key: "the key", from: null, outbound, clock: systemClock },
+      channels: () => accounts.map(member),
+      signal: new AbortController().signal,
+    } as unknown as Listening);
+  expect((await open("acc_1", "acc_1")).reason).toBe("unknown_host");
+  await open("acc_1", "acc_2");
+  expect(owners).toEqual(["acc_1", "the key"]);
 });

@@ -50,18 +50,18 @@ interface Line {
 }
 
 async function open(listening: Listening): Promise<ListenEnd> {
-  const { clock, outbound, signal, from } = listening;
+  const { key, clock, outbound, signal, from } = listening;
   const channels = [...listening.channels()];
   const [first] = channels;
   if (!first) return { reason: "ok", ...FAULT, shows: false };
   const { server, token } = parse(first.address);
   const by_topic = new Map(channels.map((one) => [parse(one.address).replies ?? "", one]));
-  const since = from === null ? "all" : Math.max(0, Math.floor(from) - OVERLAP);
+  const since = from === null ? "all" : sinceOf(from, clock.now());
   const url = `${server}/${[...by_topic.keys()].join(",")}/json?since=${since}`;
   try {
     const { status, headers, lines } = await outbound.lines({
       ...{ url, signal, bounds: BOUNDS },
-      owner: first.account_id,
+      owner: ownerOf(channels, key),
       headers: headersOf({ token }),
     });
     if (status !== 200) {
@@ -78,6 +78,16 @@ async function open(listening: Listening): Promise<ListenEnd> {
     return { reason, ...(waits ? REFUSAL : FAULT), shows: is_final, splits };
   }
 }
+
+/** Goes back from the last line. Its time can be wrong: from one in the future on, replies would be left out. */
+const sinceOf = (from: number, now: number): number =>
+  Math.max(0, Math.floor(Math.min(from, now)) - OVERLAP);
+
+/** Whose share of look-ups is used: of no account if several listen, since each would then depend on what one does. */
+const ownerOf = (channels: readonly ListenedChannel[], key: string): string => {
+  const accounts = new Set(channels.map(({ account_id }) => account_id));
+  return accounts.size === 1 ? channels[0]!.account_id : key;
+};
 
 function refusalOf(status: number, retry_after: number | null, topics: number): ListenEnd {
   const reason = `status_${status}`;
