@@ -162,6 +162,25 @@ test("a time of the server that was in the future leaves out no reply after a br
   expect((await ended(id)).answer).toBe("Yes");
 });
 
+test("after a flood of its reply topic a channel goes on from then, although the server keeps the flood [§19.8.8]", async () => {
+  const { ntfy, begin, advance } = await createWorld();
+  const { ask, ended, heard } = await begin();
+  const { id, sent } = await ask();
+  const { topic } = buttonOf(sent, "Yes");
+  await heard(topic);
+  await advance(6);
+  for (let i = 0; i < 9_000; i++) ntfy.write(topic, "x");
+  await until(() => ntfy.listening().length === 0);
+  await until(async () => {
+    await advance(1);
+    return ntfy.subscribed.length === 2;
+  });
+  await heard(topic);
+  await tap(sent, "Yes");
+  expect((await ended(id)).answer).toBe("Yes");
+  expect(ntfy.subscribed).toHaveLength(2);
+});
+
 test("a flood wait is a minute at first, and doubles to an hour [§19.8.4]", async () => {
   const { ntfy, begin, advance } = await createWorld();
   ntfy.treatSubscriptions(429);

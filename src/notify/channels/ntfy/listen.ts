@@ -74,7 +74,10 @@ async function open(listening: Listening): Promise<ListenEnd> {
     const is_final = reason === "invalid_url" || reason === "forbidden_address";
     // Somebody floods one of the topics: the others get on without it.
     const splits = reason === "answer_too_large" && channels.length > 1;
-    const waits = is_final || (reason === "answer_too_large" && !splits);
+    const flooded = reason === "answer_too_large" && !splits;
+    // It goes on from now, or the server would repeat the flood for as long as it keeps messages.
+    if (flooded && !signal.aborted) await listening.took(null, clock.now() + 1 + OVERLAP);
+    const waits = is_final || flooded;
     return { reason, ...(waits ? REFUSAL : FAULT), shows: is_final, splits };
   }
 }
