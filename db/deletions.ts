@@ -62,6 +62,12 @@ const OF_ACCOUNT = [
   deleteSome("pushes", "account_id", sql`token is null`),
   deleteSome("idempotency", "account_id"),
   deleteSome("webhook_messages", "account_id"),
+  // Before the channels, whose triggers would remove them beyond the limit of a step.
+  statement(
+    sql`delete from channel_messages where (channel_id, handle) in (
+      select m.channel_id, m.handle from channels c join channel_messages m on m.channel_id = c.id
+      where c.account_id = ${p("owner")} limit ${p("limit")})`,
+  ),
   deleteSome("channels", "account_id"),
   deleteSome("open_pages", "account_id"),
   // Before the devices, whose triggers would remove them beyond the limit of a step.

@@ -17,9 +17,14 @@ import { connectClient } from "../support/oauth.ts";
 import { seeded } from "../support/random.ts";
 import { createTestStore } from "../support/store.ts";
 import { openStream } from "../support/stream.ts";
+import { startTelegram } from "../support/telegram.ts";
 import { until } from "../support/until.ts";
 
 const STEP = fileURLToPath(new URL("../support/delete-step.ts", import.meta.url));
+
+const telegram = await startTelegram({ strict: false });
+const bot = telegram.newBot("relay_bot");
+const env = { TELEGRAM_API_ROOT: telegram.url, TELEGRAM_BOT_TOKEN: bot.token };
 
 /** Tables whose rows are deleted last, some seconds after all others. */
 const LAST = ["events"];
@@ -33,10 +38,10 @@ async function open(url: string) {
   const owned: string[] = [];
   for (const table of tables.filter((name) => !LAST.includes(name))) {
     const columns = (await rows(`select name from pragma_table_info('${table}')`)).flat();
-    const owners = ["key_id", "account_id", "question_id"];
+    const owners = ["key_id", "account_id", "question_id", "channel_id"];
     if (columns.some((name) => owners.includes(name as string))) owned.push(table);
   }
-  /** The number of rows in each table that a key or an account owns, and of accounts. */
+  /** The number of rows in each table that a key, an account or a channel owns, and of accounts. */
   const counts = async (): Promise<Record<string, number>> => {
     const entries: [string, number][] = [];
     for (const table of [...owned, "accounts"]) {
@@ -68,6 +73,9 @@ const KEPT = {
   pushes: 0,
   push_records: 0,
   channels: 0,
+  channel_messages: 0,
+  // The link of the account that stays.
+  channel_links: 1,
   webhook_messages: 0,
   open_pages: 0,
   question_deliveries: 5,
@@ -87,6 +95,7 @@ async function fill(url: string) {
   const { person, agent } = await createPair(url);
   const second = await createAgent(url, person);
   await person.send("POST /v1/pairings", {});
+  await person.send("POST /v1/channels/links", { type: "telegram", label: "Phone" });
   const device_id = `dev_${crypto.randomUUID()}`;
   const apns_token = crypto.randomUUID().replaceAll("-", "");
   await person.send(`PUT /v1/devices/${device_id}`, { ...DEVICE, apns_token });
@@ -121,7 +130,8 @@ async function leaveActivities({ store }: Awaited<ReturnType<typeof open>>) {
     );
   }
   leftovers.push(
-    "channels (id, account_id, type, label, sends, min_priority, state, secret, origin, host, hint, created_at, change_id) select id, account_id, 'webhook', 'l', '[]', 'low', 'gone', '{}', '', '', '', 0, '' from devices",
+    "channels (id, account_id, type, label, sends, min_priority, state, secret, origin, host, hint, created_at, change_id, listener) select id, account_id, 'webhook', 'l', '[]', 'low', 'gone', '{}', '', '', '', 0, '', id from devices",
+    "channel_messages (channel_id, subject, handle, at) select c.id, t.id, t.id, 0 from channels c join tasks t on t.account_id = c.account_id",
     "webhook_messages (id, account_id, channel_id, subject, type, data, created_at, due_at, expires_at, head) select id, account_id, id, id, 'channel.test', '{}', 0, 0, 9000000000000, 1 from channels",
   );
   await store.write(leftovers.map((text) => statement(sql.raw(`insert into ${text}`))({})));
@@ -131,7 +141,7 @@ test("an interrupted deletion continues from any step, and touches nothing else 
   const { url } = await createTestStore();
   // The jobs wait for the test's clock, which stands still.
   const clock = createTestClock();
-  const app = await startTestApp({ clock, database_url: url });
+  const app = await startTestApp({ clock, database_url: url, env });
   const kept = await fill(app.url);
   const gone = await fill(app.url);
   const filled = await open(url);
@@ -154,6 +164,9 @@ test("an interrupted deletion continues from any step, and touches nothing else 
   await leaveActivities(first);
   const full = await first.counts();
   expect(full).toMatchObject({ tasks: 36, live_activities: 38, keys: 4, accounts: 2, pushes: 4 });
+  // Gone with the mark of the account's deletion, so the version before deletes them too.
+  expect(full.channel_links).toBe(1);
+  expect(full.channel_messages).toBe(36);
   for (const [table, count] of Object.entries(full))
     expect([table, count > 0]).toEqual([table, true]);
   await first.store.close();
@@ -179,6 +192,8 @@ test("an interrupted deletion continues from any step, and touches nothing else 
     pushes: 3,
     push_records: 9,
     channels: 1,
+    // Those about tasks of a deleted key stay for some days.
+    channel_messages: 18,
     webhook_messages: 1,
     open_pages: 2,
     // The row of the account itself says that something is left of it.
@@ -204,7 +219,7 @@ test(
   "a deletion that is killed at each of its steps is completed all the same [§5.4.6(2)]",
   seeded("killed steps", async (random) => {
     const { url } = await createTestStore();
-    const app = await startTestApp({ clock: createTestClock(), database_url: url });
+    const app = await startTestApp({ clock: createTestClock(), database_url: url, env });
     const kept = await fill(app.url);
     const gone = await fill(app.url);
     await kept.person.send(`DELETE /v1/keys/${kept.second.key.id}`);
@@ -247,7 +262,9 @@ async function rowsOf(store: Store, account_id: string, key_ids: readonly string
 test("the jobs of two processes delete all rows of an account, and end no stream early [§5.4.6(2)]", async () => {
   const { url } = await createTestStore();
   const clocks = [createTestClock(), createTestClock()];
-  const apps = await Promise.all(clocks.map((clock) => startTestApp({ clock, database_url: url })));
+  const apps = await Promise.all(
+    clocks.map((clock) => startTestApp({ clock, database_url: url, env })),
+  );
   const [one, two] = apps.map((app) => app.url) as [string, string];
   const kept = await createPair(one);
   const gone = await fill(one);
@@ -259,6 +276,7 @@ test("the jobs of two processes delete all rows of an account, and end no stream
   const before = await left();
   expect(before.columns).toBeGreaterThan(20);
   expect(Object.keys(before.found)).toContain("events.account_id");
+  expect(Object.keys(before.found)).toContain("channel_links.account_id");
 
   await gone.person.send("DELETE /v1/account");
   // Events of others come before and after the deleted ones.
