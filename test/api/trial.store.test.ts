@@ -1,7 +1,6 @@
 /** The trial of a sign-in (§4.1.6): what each route does in it, and its early end by another sign-in (§5.13.4). */
 
 import { expect, test } from "bun:test";
-import type { Device } from "../../src/model/device.ts";
 import type { Key } from "../../src/model/key.ts";
 import {
   ask,
@@ -21,12 +20,22 @@ import { startPushService } from "../support/push-service.ts";
 import { createPushWorld, newToken as newPushToken } from "../support/push-world.ts";
 import { ROUTES } from "../support/routes.ts";
 import { openStream } from "../support/stream.ts";
+import { startTelegram } from "../support/telegram.ts";
 import { until } from "../support/until.ts";
 
 const service = await startPushService();
-const world = await createPushWorld({ env: service.env });
+const telegram = await startTelegram({ strict: false });
+const bot = telegram.newBot("relay_bot");
+const world = await createPushWorld({
+  env: {
+    ...service.env,
+    TELEGRAM_API_ROOT: telegram.url,
+    TELEGRAM_BOT_TOKEN: bot.token,
+  },
+});
 const { app, clock } = world;
 
+const LINK = { type: "telegram", label: "Phone" };
 const HOOK = { url: "http://127.0.0.1:9/inbox" };
 const newDevice = () => `dev_${crypto.randomUUID()}` as const;
 const device = () => ({ ...DEVICE, apns_token: newPushToken() });
@@ -40,6 +49,14 @@ async function createScene() {
   const device_id = newDevice();
   const registered = (await person.send(`PUT /v1/devices/${device_id}`, device())).body;
   const { channel } = (await person.send("POST /v1/channels", WEBHOOK)).body;
+  const { body: link } = await person.send("POST /v1/channels/links", LINK);
+  // As if somebody had opened the link in a chat with the bot.
+  const opened = await app.services.channelLinks.visited({
+    code: new URL(link.link).searchParams.get("start")!,
+    from: { name: "Anna", username: null },
+    address: JSON.stringify({ token: null, bot_id: bot.id, username: bot.username, chat: 5 }),
+  });
+  expect(opened.is).toBe("linked");
   await person.send(`PUT /v1/keys/${key.id}/webhook`, HOOK);
   await connectClient(app.url, person, { key_id: key.id });
   const [grant] = (await person.send(`GET /v1/keys/${key.id}/grants`)).body.grants;
@@ -53,6 +70,7 @@ async function createScene() {
     tablet,
     registered,
     channel_id: channel.id as string,
+    link_id: link.id as string,
     key_id: key.id,
     grant_id: grant.id as string,
     task_id: task.id,
@@ -64,7 +82,7 @@ type Scene = Awaited<ReturnType<typeof createScene>>;
 type Sent = readonly [request: `${string} /${string}`, body?: object];
 
 /** What is left of the account for everyone but the phone, without times of use and attempts. */
-async function stateOf({ person, key_id, task_id, registered }: Scene) {
+async function stateOf({ person, key_id, task_id, link_id, registered }: Scene) {
   const read = async (path: string) => (await person.send(`GET ${path}` as `GET /${string}`)).body;
   const { sessions } = await read("/v1/sessions");
   const { channels } = await read("/v1/channels");
@@ -78,6 +96,7 @@ async function stateOf({ person, key_id, task_id, registered }: Scene) {
     ]),
     devices: (await read("/v1/devices")).devices,
     channels: channels.map(({ id, label, sends }: Record<string, unknown>) => [id, label, sends]),
+    link: await read(`/v1/channels/links/${link_id}`),
     keys: keys.map(({ id, label, last4, webhook }: Key) => [id, label, last4, webhook?.created_at]),
     grants: (await read(`/v1/keys/${key_id}/grants`)).grants.map(({ id }: { id: string }) => id),
     task: (await person.send(`GET /v1/tasks/${task_id}`)).status,
@@ -163,6 +182,12 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
     refused: ({ channel_id }) => [[`PATCH /v1/channels/${channel_id}`, { sends: ["tasks"] }]],
   },
   "channels.delete": { refused: ({ channel_id }) => [[`DELETE /v1/channels/${channel_id}`]] },
+  "channels.createLink": { refused: () => [["POST /v1/channels/links", LINK]] },
+  "channels.getLink": "reads",
+  // Somebody has opened it, so that only the trial is in the way.
+  "channels.confirmLink": {
+    refused: ({ link_id }) => [[`POST /v1/channels/links/${link_id}/confirm`]],
+  },
   "channels.test": { refused: ({ channel_id }) => [[`POST /v1/channels/${channel_id}/test`]] },
   "keys.list": "reads",
   "keys.create": { refused: () => [["POST /v1/keys", { label: "agent" }]] },
@@ -205,6 +230,7 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
   "questions.list": "reads",
   "questions.get": "reads",
   "questions.answer": "work",
+  "questions.remind": "work",
   "deliveries.list": "reads",
   "deliveries.receive": {
     refused: ({ question_id, registered }) => [
@@ -348,41 +374,6 @@ test("a sign-in shows the address that its code was used from [§2.9]", async ()
   for (const { made_by, address } of sessions) {
     expect(address).toBe(made_by === "account" ? null : "127.0.0.1");
   }
-});
-
-test("what a sign-in registers in its trial never takes a place from other devices [§4.1.6]", async () => {
-  const person = await createPerson(app.url);
-  const ids = [newDevice(), newDevice()];
-  for (const id of ids) await person.send(`PUT /v1/devices/${id}`, device());
-  const phone = await pair(app.url, person);
-  for (let count = ids.length; count < 20; count++) {
-    await clock.advance(1);
-    const { status } = await phone.send(`PUT /v1/devices/${newDevice()}`, device());
-    expect(status).toBe(200);
-  }
-  ids.push(newDevice());
-  await person.send(`PUT /v1/devices/${ids[2]}`, device());
-  const left = (await person.send("GET /v1/devices")).body.devices.map(({ id }: Device) => id);
-  expect(left).toHaveLength(20);
-  expect(left).toEqual(expect.arrayContaining(ids));
-  await person.send(`DELETE /v1/sessions/${phone.session.id}`);
-  expect((await person.send("GET /v1/devices")).body.devices).toHaveLength(3);
-});
-
-test("a sign-in in its trial cannot take the endpoint of another sign-in's browser [§4.1.6] [§19.6.2]", async () => {
-  const person = await createPerson(app.url);
-  const phone = await pair(app.url, person);
-  const body = { type: "web_push", label: "Browser", subscription: service.subscribe() };
-  const { channel } = (await person.send("POST /v1/channels", body)).body;
-  const refused = await phone.send("POST /v1/channels", body);
-  expect([refused.status, refused.body.code]).toEqual([403, "forbidden"]);
-  const list = async () => (await person.send("GET /v1/channels")).body.channels;
-  expect(await list()).toEqual([channel]);
-  // The browser itself may send it again, and the phone once it is confirmed.
-  expect((await person.send("POST /v1/channels", body)).status).toBe(201);
-  await person.send(`POST /v1/sessions/${phone.session.id}/confirm`);
-  const moved = (await phone.send("POST /v1/channels", body)).body.channel;
-  expect(await list()).toEqual([moved]);
 });
 
 test("push tokens of other sign-ins' devices are hidden during the trial [§4.1.6]", async () => {
