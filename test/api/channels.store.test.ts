@@ -130,6 +130,8 @@ test("a channel test makes one attempt, and the channel shows its outcome [§19.
     sent_at: clock.now(),
     shown_at: null,
     opened_at: null,
+    // A webhook has no button.
+    answer_by: null,
   });
   expect(receiver.take()).toMatchObject([
     { type: "channel.test", data: { channel_id: id, label } },

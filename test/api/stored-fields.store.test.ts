@@ -18,9 +18,15 @@ import {
 } from "../support/client.ts";
 import { startRequest } from "../support/oauth.ts";
 import { BODY_ROUTES } from "../support/routes.ts";
+import { startTelegram } from "../support/telegram.ts";
+import { until } from "../support/until.ts";
 import { rowOf } from "../support/world.ts";
 
-const app = await startTestApp();
+const telegram = await startTelegram({ strict: false });
+const bot = telegram.newBot("relay_bot");
+const app = await startTestApp({
+  env: { TELEGRAM_API_ROOT: telegram.url, TELEGRAM_BOT_TOKEN: bot.token },
+});
 const { person, agent } = await createPair(app.url);
 const other = await createAgent(app.url, person, "other");
 const task = await createTask(agent.send);
@@ -178,6 +184,17 @@ const TARGETS: Readonly<Record<string, Target>> = {
       return channelOf(channel.id);
     },
   },
+  "channels.createLink": {
+    body: { type: "telegram", label: "l" },
+    async write(fields) {
+      const { id, link } = expectOk(await person.send("POST /v1/channels/links", fields));
+      telegram.newUser().start(bot, new URL(link).searchParams.get("start")!);
+      const path = `/v1/channels/links/${id}` as const;
+      await until(async () => (await read(person.send, path)).from !== null);
+      const { channel } = expectOk(await person.send(`POST ${path}/confirm`));
+      return channelOf(channel.id);
+    },
+  },
   "channels.update": {
     body: {},
     async write(fields) {
@@ -211,6 +228,9 @@ const UNREAD: Readonly<Record<string, string>> = {
   "channels.create token": "a secret",
   "channels.create type": "each type has tests of its own",
   "channels.create url": "a secret but for its origin and end",
+  "channels.createLink token": "a secret",
+  "channels.createLink type": "has one value",
+  "channels.reached code": "checked, not stored",
   "keys.setWebhook url": "a secret but for its origin and end",
   "liveActivities.put device_id": "no request reads live activities",
   "liveActivities.put push_token": "no request reads live activities",

@@ -5,12 +5,22 @@ import { startTestApp } from "../support/app.ts";
 import { createTask } from "../support/client.ts";
 import { LISTS, PARAMETERS } from "../support/fields.ts";
 import { nameOf, ROUTES, type Route } from "../support/routes.ts";
+import { startTelegram } from "../support/telegram.ts";
 import { MARK } from "../support/wire.ts";
 import { bodyOf, createCollector, createWorld, type Kind, kindsOf } from "../support/world.ts";
 
-// With Web Push, so that its key can be read.
-const app = await startTestApp({ env: { VAPID_SUBJECT: "mailto:relay@example.com" } });
+// With Web Push and a bot, so that the key of the one and a link of the other can be read.
+const telegram = await startTelegram({ strict: false });
+const app = await startTestApp({
+  env: {
+    VAPID_SUBJECT: "mailto:relay@example.com",
+    TELEGRAM_API_ROOT: telegram.url,
+    TELEGRAM_BOT_TOKEN: telegram.newBot("relay_bot").token,
+  },
+});
 const world = await createWorld(app);
+const new_link = { type: "telegram", label: "Phone" };
+world.ids.link_id = (await world.person.send("POST /v1/channels/links", new_link)).body.id;
 
 for (let i = 0; i < 3; i++) await createTask(world.agent.send, { title: `task ${i}` });
 // Marked as seen before the tests, whose reads would otherwise do it.
