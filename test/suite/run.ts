@@ -77,6 +77,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 }
 
 const executable = join(folder, "relay");
+const figures = join(folder, "figures");
 const checking = only === undefined && !values.soak ? runCheck() : undefined;
 if (!(await build(executable))) {
   for (const child of children) child.kill("SIGTERM");
@@ -90,6 +91,9 @@ const outcomes = await Promise.all(
   runs.map((run) => start(run, run === runs[0] ? WORKERS : Math.ceil((2 * WORKERS) / 3))),
 );
 const check_passed = (await checking) ?? true;
+const measured = await Bun.file(figures)
+  .text()
+  .catch(() => "");
 rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 if (values.times) await writeTimes();
 report();
@@ -163,6 +167,7 @@ async function start(run: Run, workers: number): Promise<Outcome> {
         RELAY_TEST_STORE: run.store,
         RELAY_TEST_SUITE: "1",
         RELAY_TEST_EXECUTABLE: executable,
+        RELAY_TEST_FIGURES: figures,
         // What a process leaves behind when ended, such as a browser's profile, goes with the folder.
         TMPDIR: folder,
         RELAY_TEST_SEED: seed,
@@ -217,6 +222,7 @@ function report(): void {
   for (const { run, file, seconds } of slowest) {
     lines.push(`${seconds.toFixed(1).padStart(7)}  ${run.store.padEnd(8)}  ${file}`);
   }
+  if (measured !== "") lines.push(`\nMeasured by tests:\n${measured.trimEnd()}`);
   lines.push("");
   for (const { run, fault, seconds, ...outcome } of outcomes) {
     const told = fault ?? (outcome.report.failures.length > 0 ? "failed tests" : undefined);
