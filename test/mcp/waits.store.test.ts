@@ -89,6 +89,8 @@ for (const [era, open] of ERAS) {
     const calls = Array.from({ length: 30 }, () => rpc("tools/call", params));
     await asleep(30);
     await clock.advance(10);
+    // Those that ran have set their timers again.
+    await app.jobs.settled();
     const waiting = clock.pending();
     await person.send(`POST /v1/questions/${asked.id}/answer`, { answer: "Yes" });
     await Promise.all(calls);
