@@ -38,7 +38,9 @@ test("a question rings once more when a fifth of its time is left, over two proc
   await advance(55, 5);
   expect(await rings()).toEqual([]);
   await advance(15, 5);
+  await other.jobs.settled();
   await other.sender.settled();
+  await world.advance(0);
   expect(await rings()).toEqual([`a: ${RING}`, `b: ${RING}`]);
   await other.stop();
   await advance(11 * MINUTE, 30);
