@@ -111,7 +111,21 @@ async function begin(channel: Channel) {
   const app = await startTestApp({ clock, env: fixture.env, jitter: () => 1 });
   const { person, agent } = await createPair(app.url);
   await fixture.register(person, clock);
-  await app.sender.settled();
+  /** Waits until nothing is being sent. */
+  const settled = async () => {
+    let is_settled = false;
+    const sent = app.sender.settled().then(() => {
+      is_settled = true;
+    });
+    if (fixture.is_paced) {
+      await until(async () => {
+        await clock.advance(0.5);
+        return is_settled;
+      });
+    }
+    await sent;
+  };
+  await settled();
   const records = async () => (await app.services.deliveryFigures.read(100)).records;
   return {
     ...fixture,
@@ -120,12 +134,12 @@ async function begin(channel: Channel) {
     agent,
     async advance(seconds: number) {
       for (let i = 0; i < seconds; i++) {
-        await app.sender.settled();
+        await settled();
         await clock.advance(1);
       }
-      await app.sender.settled();
+      await settled();
     },
-    settled: () => app.sender.settled(),
+    settled,
     /** Outcome and attempts of the questions, newest first. */
     outcomes: async () =>
       (await records())

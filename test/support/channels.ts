@@ -23,6 +23,8 @@ export interface ChannelFixture {
   readonly env: Readonly<Record<string, string>>;
   /** True: the channel also works without it, at the real service. */
   readonly works_without_env?: true;
+  /** True: messages to one address have a pace, so that one may wait until time has passed. */
+  readonly is_paced?: true;
   /** Bytes of a request as JSON, at most, if the service counts otherwise. */
   readonly request_bytes?: number;
   /** Sets the stand-in's time, in seconds. */
@@ -234,6 +236,7 @@ async function telegram(): Promise<ChannelFixture> {
   return {
     env: { TELEGRAM_API_ROOT: service.url, TELEGRAM_BOT_TOKEN: bot.token },
     works_without_env: true,
+    is_paced: true,
     // The service counts UTF-16 units, of which each may be six bytes of JSON.
     request_bytes: 6 * 4_096 + 4_096,
     setNow() {},
