@@ -91,7 +91,7 @@ export const noteListening = statement(
       and (${p("test")} = 1 or coalesce(listen_error, '') not like 'replies!_%' escape '!')`,
 );
 
-/** Of a channel whose account exists. */
+/** The condition that a channel and its account exist. */
 const live = sql`id = ${p("channel_id")}
     and exists (select 1 from accounts a where a.id = channels.account_id and a.deleted_at is null)`;
 

@@ -217,7 +217,7 @@ export function newQuestion(input: QuestionInput, { id, key_id, now }: NewQuesti
 const lifeOf = ({ created_at, expires_at }: Question): number =>
   Math.round(expires_at * 1000) - Math.round(created_at * 1000);
 
-/** Of a question's time: how much is left when it rings once more, 1 / 5. */
+/** A question rings once more when this part of its time is left: a fifth. */
 const NUDGE_PART = 5;
 
 /** When a new question rings once more (§5.7.10), in epoch seconds; null if its time is too short. */

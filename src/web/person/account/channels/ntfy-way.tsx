@@ -28,7 +28,7 @@ interface WayProps {
 
 interface Made {
   readonly channel: Channel;
-  /** Of a topic that Relay made; null for the person's own, to which they have subscribed. */
+  /** The topic that Relay made; null for a topic of the person's own, to which they have subscribed. */
   readonly url: string | null;
 }
 
