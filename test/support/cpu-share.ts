@@ -30,6 +30,6 @@ export function measureSlowdown(): () => Promise<number> {
   });
   return async () => {
     child.stdin.end();
-    return Number(await child.stdout.text());
+    return Number(await new Response(child.stdout).text());
   };
 }
