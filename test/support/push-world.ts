@@ -66,13 +66,21 @@ export async function createPushWorld({
   const apple = await startApple({ now: clock.now, ...apple_options });
   const { url: database_url } = await createTestStore();
   const environment = { ...apple.env("SANDBOX"), ...env };
-  const start = (env: Record<string, string> = environment, own_clock: Clock = clock) =>
-    startTestApp({ clock: own_clock, database_url, env, channels, jitter });
+  const apps: Awaited<ReturnType<typeof startTestApp>>[] = [];
+  const start = async (env: Record<string, string> = environment, own_clock: Clock = clock) => {
+    const started = await startTestApp({ clock: own_clock, database_url, env, channels, jitter });
+    apps.push(started);
+    return started;
+  };
   const app = await start();
   const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
   afterAll(() => store.close());
 
-  const settle = () => app.sender.settled();
+  /** Waits until no process runs a job or sends anything: what a job has queued is sent after it. */
+  const settle = async () => {
+    for (const one of apps) await one.jobs.settled();
+    for (const one of apps) await one.sender.settled();
+  };
 
   /** What was delivered since the last call, in order. */
   const take = async (): Promise<Received[]> => {
@@ -115,7 +123,6 @@ export async function createPushWorld({
         // In long steps each timer fires once, since nobody waits for the polls between.
         await (step > 1 ? clock.skip(step) : clock.advance(Math.min(step, left)));
         await settle();
-        await app.jobs.settled();
       }
     },
 
@@ -124,7 +131,6 @@ export async function createPushWorld({
       await settle();
       await clock.skip(seconds);
       await settle();
-      await app.jobs.settled();
     },
 
     take,

@@ -315,7 +315,8 @@ export async function untilSteady(what: Locator): Promise<void> {
  * and release, the browser sends it no click.
  */
 export async function press(button: Locator): Promise<void> {
-  await button.scrollIntoViewIfNeeded();
+  // The page may replace the button meanwhile: the locator then finds the new one.
+  await button.scrollIntoViewIfNeeded().catch(() => button.scrollIntoViewIfNeeded());
   await untilSteady(button);
   await button.click();
 }
