@@ -87,7 +87,7 @@ export function json(
 
 /** Makes a body of text, and charges for it if it is large. */
 function large(text: string, scope: RequestScope, refusable: boolean): AnswerBody {
-  if (Buffer.byteLength(text) <= LIMITS.answer_free_bytes) return text;
+  if (Buffer.byteLength(text) <= LIMITS.answer_free_bytes) return bodyOf(text, scope);
   return scope.answer.large(Buffer.from(text), refusable);
 }
 
