@@ -63,8 +63,24 @@ const unchanged = sql`id = ${p("id")} and change_id = ${p("old_revision")} and $
 
 const FIXED = ["id", "key_id", "account_id", "source", "created_at", "host"] as const;
 
-/** Writes every column but those that never change. Guarded by `id` and `old_revision`. */
-export const updateTask = statement(updateSet(tasks, columnsBut(tasks, FIXED), unchanged));
+/** Columns with triggers, or that rarely change: a server compiles the triggers of each column that it sets. */
+const MOVES = ["status", "expect_update_within", "silent_due_at", "silent_since"] as const;
+
+const update = statement(updateSet(tasks, columnsBut(tasks, FIXED), unchanged));
+const updateInPlace = statement(
+  updateSet(tasks, columnsBut(tasks, [...FIXED, ...MOVES]), unchanged),
+);
+
+/** Writes what can change of `before`, which the store has at `before.revision`. */
+export function updateTask(before: TaskRow, { task, ...row }: TaskRow): Statement {
+  const values = { ...task, ...row, old_revision: before.revision };
+  const moves =
+    row.silent_due_at !== before.silent_due_at ||
+    task.status !== before.task.status ||
+    task.expect_update_within !== before.task.expect_update_within ||
+    task.silent_since !== before.task.silent_since;
+  return moves ? update(values) : updateInPlace(values);
+}
 
 const claim = (owner: "key_id" | "account_id") =>
   statement(

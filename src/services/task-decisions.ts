@@ -45,11 +45,9 @@ export function createTaskDecisions({
         changed,
         cause?.by === "account" ? item : null,
       );
+      const after = { task: next, account_id, silent_due_at, revision };
       const change = {
-        statements: [
-          updateTask({ ...next, silent_due_at, revision, old_revision: row.revision }),
-          ...statements,
-        ],
+        statements: [updateTask(row, after), ...statements],
         events: [eventOf(changed, "task.updated", account_id, { task: next })],
         inbox,
         deliveries: cause
@@ -60,10 +58,7 @@ export function createTaskDecisions({
             )
           : [],
       } as const;
-      return {
-        result: next,
-        write: { change, after: { task: next, account_id, silent_due_at, revision } },
-      };
+      return { result: next, write: { change, after } };
     },
 
     /** Deletes the task and ends its questions `pending`, unless it has other pending questions by then (§5.5.6). */
