@@ -17,7 +17,7 @@ import {
   rowOf,
 } from "./compare.ts";
 import { openLoad } from "./load.ts";
-import { type Child, startChild, startRelay, stopAll } from "./process.ts";
+import { type Child, startChild, startRelay, stopAll, times } from "./process.ts";
 import { createBareWork, createWork, type Work } from "./stores-work.ts";
 import { STRACE, slowedBy, tracedBy } from "./strace.ts";
 import { createWakes } from "./wakes.ts";
@@ -76,6 +76,10 @@ async function startPair(delay: number | null): Promise<{ bare: Server; relay: S
   };
 }
 
+/** Creates of a few connections, each by many keys in turn: a fast disk takes more than one key may have. */
+const creatorsOf = ({ requests }: Work["creates"]) =>
+  times(CREATORS, (creator) => requests.filter((_, i) => i % CREATORS === creator).flat());
+
 const WIDTHS = [34, 10, 8, 20, 10];
 type Load = Awaited<ReturnType<typeof openLoad>>;
 
@@ -97,7 +101,8 @@ async function benchRates({ bare, relay }: Awaited<ReturnType<typeof startPair>>
     const { requests, status } = work[kind];
     return { pids, ...(await openLoad({ port, requests: requests.slice(0, n), status })) };
   };
-  const creators = await open(relay, "creates", CREATORS);
+  const { creates } = relay.work;
+  const creators = await openLoad({ ...creates, port: relay.port, requests: creatorsOf(creates) });
   const beside = await open(relay, "reads", READERS);
   const sides = [
     await open(bare, "reads", READERS),
@@ -131,8 +136,7 @@ async function benchRates({ bare, relay }: Awaited<ReturnType<typeof startPair>>
 
 /** Time from the response to an answer until the waiting agent has it, beside creators. */
 async function benchWakes({ port, work }: Server): Promise<void> {
-  const { requests, status } = work.creates;
-  const creators = await openLoad({ port, requests: requests.slice(0, CREATORS), status });
+  const creators = await openLoad({ ...work.creates, port, requests: creatorsOf(work.creates) });
   const wakes = await createWakes(port);
   const [late] = await Promise.all([wakes.run(WAKES), creators.run(WAKES)]);
   creators.close();
