@@ -10,6 +10,7 @@ import { createBodies } from "./http/body.ts";
 import { createClientAddresses } from "./http/client-address.ts";
 import { createContextFactory } from "./http/context.ts";
 import { createCors } from "./http/cors.ts";
+import { createDownloads } from "./http/downloads.ts";
 import { createHealth } from "./http/health.ts";
 import { createMcp } from "./http/mcp.ts";
 import { pathOf, withChallenge } from "./http/oauth/metadata.ts";
@@ -61,7 +62,7 @@ export async function startApp(deps: AppDeps) {
 
 /** Puts every surface on the core, listens, and starts the background work. */
 export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = null) {
-  const { config, channels, clock, timers, ids, log } = deps;
+  const { config, channels, program = null, clock, timers, ids, log } = deps;
   const { store, signer, feed, waits, auth, services, sender, listener } = core;
   const origins = config.CORS_ORIGINS ?? [];
   const cors = createCors(origins);
@@ -220,7 +221,9 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
         "/v1/events": { GET: (_, scope) => streams.open(scope) },
         ...createDocs(),
         ...createProblemPages(),
+        ...createDownloads(program),
         ...createPages({
+          program,
           public_url: config.PUBLIC_URL?.replace(/\/$/, ""),
           account_creation: config.ACCOUNT_CREATION,
           hadFirstAccount: core.startCode.isUsed,

@@ -37,6 +37,7 @@ import { createSealedRequests } from "./oauth/requests.ts";
 import { createDirectFetch } from "./outbound/direct-fetch.ts";
 import { createOutbound, type OutboundOptions } from "./outbound/guard.ts";
 import { createResolver } from "./outbound/resolver.ts";
+import type { OwnProgram } from "./own-program.ts";
 import { createAccounts } from "./services/accounts.ts";
 import { createAttestations } from "./services/attestations.ts";
 import { createChannelLinks } from "./services/channel-links.ts";
@@ -76,6 +77,8 @@ export interface AppDeps {
   readonly config: Config;
   /** All notification channels, configured or not. */
   readonly channels: readonly Channel[];
+  /** The executable that the server hands out (§5.12.4); none when absent. */
+  readonly program?: OwnProgram | null;
   /** The time of records, limits, waits and jobs. Tests move it. */
   readonly clock: Clock;
   /** Real time, also in tests: for deadlines of the store and of sockets, and for figures of the process. */

@@ -289,6 +289,9 @@ export const RATES = {
   test_answers: { quota: 30, window: 60 },
   /** Registrations of OAuth clients by one address; refusals of the address do not count here. */
   registrations: { quota: 60, window: 60 },
+  /** Downloads of the server's own executable by one address, and in one process, which bounds what they take. */
+  downloads: { quota: 10, window: 3_600 },
+  downloads_process: { quota: 100, window: 3_600 },
   /** Refusals at `/mcp` without a credential, with which clients of one address begin a sign-in. */
   mcp_challenges: { quota: 60, window: 60 },
   /** Refusals of expired access tokens of one address; beyond these, they count under `address`. */

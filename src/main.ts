@@ -8,6 +8,7 @@ import { startMessage } from "./http/start-message.ts";
 import { createIds } from "./ids.ts";
 import { createLog, describeError } from "./log.ts";
 import { CHANNELS } from "./notify/channels/registry.ts";
+import { ownProgram } from "./own-program.ts";
 import { VERSION } from "./version.ts";
 
 /** Seconds that a stop after a fault may take before the process exits anyway. */
@@ -51,6 +52,7 @@ try {
   const starting = startApp({
     config,
     channels: CHANNELS,
+    program: ownProgram,
     clock: systemClock,
     timers: systemClock,
     ids,

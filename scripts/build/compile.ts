@@ -8,7 +8,7 @@ import { readMigrations } from "../../db/store/migration-files.ts";
 import type { Asset } from "../../src/http/pages/asset.ts";
 import type { Bundle } from "../../src/http/pages/bundle.ts";
 import { readAdmin, readSources } from "../../src/http/pages/sources.ts";
-import type { Target } from "./targets.ts";
+import { SYSTEMS, type Target } from "./targets.ts";
 
 const ROOT = resolve(import.meta.dir, "../..");
 
@@ -56,6 +56,12 @@ export const readAdmin = async () => admin;`;
     [
       "src/http/openapi/packaged.ts",
       `${docs.join("")}export const packaged = (file) => Bun.file(file === "swagger-ui.css" ? file0 : file1);`,
+    ],
+    [
+      "src/own-program.ts",
+      `const systems = ${JSON.stringify(SYSTEMS)};
+const { platform, arch, execPath } = process;
+export const ownProgram = { path: execPath, platform: \`\${systems[platform] ?? platform}-\${arch}\` };`,
     ],
     [
       "db/store/migration-files.ts",

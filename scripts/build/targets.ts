@@ -28,7 +28,8 @@ export const TARGETS: readonly Target[] = [
   of("windows-arm64", "bun-windows-x64", "win32-x64-msvc"),
 ];
 
-const SYSTEMS: Readonly<Record<string, string>> = { darwin: "macos", win32: "windows" };
+/** Names of systems, where they differ from `process.platform`. */
+export const SYSTEMS: Readonly<Record<string, string>> = { darwin: "macos", win32: "windows" };
 
 /** The platform of this process. Throws if there is no executable for it. */
 export function ownTarget(): Target {

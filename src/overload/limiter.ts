@@ -24,8 +24,11 @@ const KEPT = (Object.keys(RATES) as Limit[]).filter(
   (name): name is KeptLimit => !(ELSEWHERE as readonly Limit[]).includes(name),
 );
 
-/** Limits of one address; `pairings_process` is of all addresses together. */
-export type AddressLimit = Exclude<KeptLimit, CredentialHolder["kind"] | "pairings_process">;
+/** Limits of all addresses together, besides the limit of one address with the name before `_process`. */
+type ProcessLimit = "pairings_process" | "downloads_process";
+
+/** Limits of one address. */
+export type AddressLimit = Exclude<KeptLimit, CredentialHolder["kind"] | ProcessLimit>;
 
 /** Makes a record with a value for each name. */
 const recordOf = <K extends string, V>(names: readonly K[], make: (name: K) => V) =>
@@ -77,7 +80,7 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
     /** Charges one call to an address; null when the limit is off. Throws `429 rate_limited`. */
     chargeAddress(name: AddressLimit, address: string): Quota | null {
       const quota = buckets[name]?.take(address) ?? null;
-      if (name === "pairings") buckets.pairings_process?.take(name);
+      if (name === "pairings" || name === "downloads") buckets[`${name}_process`]?.take(name);
       return quota;
     },
 

@@ -165,6 +165,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§5.10.1", "201 with the item"),
   clause("§5.11.1", "the agents"),
   clause("§5.12.1", "GET /health"),
+  clause("§5.12.4", "a server that runs from the executable hands it out"),
 
   clause("§5.13.1", "the sign-ins, newest first"),
   clause("§5.13.2", "a sign-in's label"),

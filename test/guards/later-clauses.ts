@@ -28,6 +28,7 @@ export const LATER_CLAUSES: readonly Clause[] = [
   clause("§10.5 activity_per_key", "200 requests, 7 days"),
   clause("§10.5 request_id_retention", "24 hours"),
   clause("§10.6.1 accounts", "POST /v1/accounts is limited per address"),
+  clause("§10.6.1 downloads", "downloads are limited per address and per process"),
   clause("§10.6.2", "requests above the rate limit"),
   clause("§10.6.8", "what is sent to addresses that users choose"),
 

@@ -219,6 +219,8 @@ test("refusals by each rate limit are counted", async () => {
     ...{
       pairings: 4,
       pairings_process: 0,
+      downloads: 0,
+      downloads_process: 0,
       approvals: 0,
       approval_waits: 0,
       test_answers: 0,

@@ -10,6 +10,7 @@ import { createIds } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
 import type { Channel } from "../../src/notify/channel.ts";
 import { CHANNELS } from "../../src/notify/channels/registry.ts";
+import type { OwnProgram } from "../../src/own-program.ts";
 import { createTestStore } from "./store.ts";
 
 export interface TestApp extends App {
@@ -32,6 +33,8 @@ interface AppOptions {
   readonly channels?: readonly Channel[];
   /** Channels in the place of the real ones. */
   readonly only?: readonly Channel<any, any>[];
+  /** The executable that it hands out; none when absent. */
+  readonly program?: OwnProgram;
   /** Replaces randomness, for exact back-off: at least 0 and below 1. */
   readonly jitter?: () => number;
   /** The store's time; when absent, that of the test clock, if there is one. */
@@ -57,6 +60,7 @@ export async function startTestApp(options: AppOptions = {}): Promise<TestApp> {
   const app = await startApp({
     config,
     channels: options.only ?? [...CHANNELS, ...channels],
+    ...(options.program && { program: options.program }),
     clock,
     timers: options.timers ?? systemClock,
     ids,

@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { fail } from "../../errors.ts";
+import type { OwnProgram } from "../../own-program.ts";
 import type { RequestScope } from "../request-scope.ts";
 import type { Handler } from "../rest.ts";
 import { API_SECURITY, PAGE_SECURITY, WORKER_SECURITY } from "../security.ts";
@@ -16,6 +17,8 @@ interface PagesOptions {
   readonly account_creation: "open" | "first" | "off";
   /** True if the first account exists or existed, after which `first` permits no other. */
   readonly hadFirstAccount: () => Promise<boolean>;
+  /** The program that this server hands out; null if it has none. */
+  readonly program: OwnProgram | null;
   /** True if there is a page for the admin. */
   readonly admin: boolean;
 }
@@ -55,10 +58,13 @@ export function createPages({
   public_url,
   account_creation,
   hadFirstAccount,
+  program,
   admin,
 }: PagesOptions): Record<string, { GET: Handler }> {
-  const get = lazily(async () => build(await sources(), public_url, account_creation));
-  const getClosed = lazily(async () => build(await sources(), public_url, "off"));
+  const get = lazily(async () => build(await sources(), { public_url, program, account_creation }));
+  const getClosed = lazily(async () =>
+    build(await sources(), { public_url, program, account_creation: "off" }),
+  );
   let is_closed = false;
   /** The page that offers an account only while one can be created. */
   const getCurrent = async () => {
@@ -98,8 +104,11 @@ export function createPages({
 
 function build(
   { person, worker, icons }: Sources,
-  public_url: string | undefined,
-  account_creation: PagesOptions["account_creation"],
+  {
+    public_url,
+    program,
+    account_creation,
+  }: Pick<PagesOptions, "public_url" | "program" | "account_creation">,
 ) {
   const [icon, maskable, touch] = icons as [Asset, Asset, Asset];
   const all = [...person.assets, ...icons];
@@ -109,6 +118,7 @@ function build(
   const url = public_url?.replace(/[&"<]/g, (sign) => `&#${sign.charCodeAt(0)};`);
   const document = documentOf(person, icon.name, "Relay", [
     ...(url ? [`<meta name="relay-url" content="${url}">`] : []),
+    ...(program ? [`<meta name="relay-program" content="${program.platform}">`] : []),
     ...(account_creation === "open"
       ? []
       : [`<meta name="relay-account-creation" content="${account_creation}">`]),
