@@ -11,14 +11,13 @@ import { until } from "../support/until.ts";
 const readme = await readText("README.md");
 const clients = await readText("docs/clients.md");
 
-// With a browser: test/web/first-question.test.ts.
+// With a browser: test/web/first-question.test.ts, and test/web/joining.test.ts for the first question.
 test.if(Bun.which("curl") !== null)(
-  "README's first question and tour work without a browser",
+  "README's tour works without a browser",
   async () => {
     // The test looks for questions more often than the rate limit permits.
     const app = await startTestApp({ env: { RATE_LIMITS: "off" } });
-    const [ask = "", create = ""] = codeIn(sectionOf(readme, "Your first question"), "sh");
-    const [tour = ""] = codeIn(sectionOf(readme, "A tour with curl"), "sh");
+    const [ask = "", create = "", tour = ""] = codeIn(sectionOf(readme, "A tour with curl"), "sh");
     const [exported, ...question] = ask.split("\n");
     expect(exported).toStartWith("export RELAY_KEY=mck_");
     using shell = runShell([create, ...question, tour].join("\n"), app.url);
