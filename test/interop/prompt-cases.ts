@@ -5,6 +5,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
+import { SET_UPS } from "../../src/web/person/agents/set-up.ts";
 import type { Context, Outcome, Result } from "./client.ts";
 import { type Model, promptFor, type ToolCall } from "./models/model.ts";
 import { startServer } from "./server.ts";
@@ -57,6 +58,19 @@ export const hookCommand = (client: string, { wait }: Place): string =>
 export async function connectAgent(client: string, { env }: Place): Promise<void> {
   const command = [process.execPath, CLI, "connect", client, "--approve", "--yes"];
   const child = Bun.spawn(command, { env, stdout: "ignore", stderr: "pipe" });
+  if ((await child.exited) !== 0) throw new Error(await new Response(child.stderr).text());
+}
+
+/** Sets the agent up with the lines that the page shows for a key, in a shell. */
+export async function runPageLines(client: string, { bin, key, env }: Place): Promise<void> {
+  const { withKey } = SET_UPS.find((one) => one.client === client)!;
+  const [{ code = "" } = {}] = withKey(env.RELAY_URL!, key, true);
+  const child = Bun.spawn(["bash", "-c", code], {
+    env: { ...env, PATH: `${bin}:${env.PATH}` },
+    stdin: "ignore",
+    stdout: "ignore",
+    stderr: "pipe",
+  });
   if ((await child.exited) !== 0) throw new Error(await new Response(child.stderr).text());
 }
 

@@ -107,6 +107,33 @@ webTest("a program gets access to a new agent with one tap, and none before it",
 });
 
 webTest(
+  "a coding agent's request says how it also asks before it runs something, and is approved as any other",
+  async () => {
+    const person = await createPerson(url);
+    const asking = await startProgram("Claude Code (relay)");
+    const page = await openPage(url, { as: person, size: PHONE, at: "#/account" });
+    await page.goto(`${url}/${asking.at}`);
+    const more = page.getByRole("button", { name: "Also ask me before it runs something" });
+    await more.press("Enter");
+    await page.getByText("When Claude Code would ask you at its terminal").waitFor();
+    await page.getByText("deny this request, and run the following").waitFor();
+    const [block = ""] = await page.locator("ol pre").allInnerTexts();
+    expect(block).toContain(`'${url}/mcp?tools=approve'`);
+    expect(await violations(page)).toEqual([]);
+    await expectNoOverflow(page);
+    await more.press("Enter");
+    expect(await page.locator("ol pre").count()).toBe(0);
+    await press(page, "Approve");
+    expect((await asking.answer()).code).toBeString();
+    await page.getByText("Signed in").waitFor();
+    // Other programs have no permission prompts.
+    await page.goto(`${url}/${(await startProgram()).at}`);
+    await page.getByRole("button", { name: "Approve" }).waitFor();
+    expect(await more.count()).toBe(0);
+  },
+);
+
+webTest(
   "a program that requests access again is offered its agent, and may be denied",
   async () => {
     const person = await createPerson(url);

@@ -2,7 +2,12 @@
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
-import { FIRST_QUESTION, KEY_PLACEHOLDER, SET_UPS } from "../../src/web/person/agents/set-up.ts";
+import {
+  FIRST_QUESTION,
+  KEY_PLACEHOLDER,
+  SET_UPS,
+  type Step,
+} from "../../src/web/person/agents/set-up.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPair, createPerson } from "../support/client.ts";
 import { connectClient } from "../support/oauth.ts";
@@ -193,3 +198,72 @@ webTest("where OAuth is offered, setup lines without a key come first", async ()
   await page.getByRole("button", { name: "Create agent" }).click();
   await page.getByRole("heading", { name: "Copy the key now" }).waitFor();
 });
+
+/** The clients that can send their permission prompts to the person. */
+const ASKING = SET_UPS.filter(({ relay_name }) => relay_name !== undefined);
+const ASK_BEFORE = "Also ask me before it runs something";
+
+webTest("Claude Code and Codex can be set up to ask before they run something", async () => {
+  const { person, agent } = await createPair(app.url);
+  expect(ASKING.map(({ client: name }) => name)).toEqual(["Claude Code", "Codex"]);
+  const page = await openPage(app.url, {
+    as: person,
+    at: "#/agents/new",
+    size: PHONE,
+    touch: true,
+  });
+  await choose(page, "Cursor");
+  expect(await page.getByRole("switch").count()).toBe(0);
+  const codesOf = (steps: readonly Step[]) => steps.flatMap(({ code }) => code ?? []);
+  for (const { client: name, relay_name, withoutKey } of ASKING) {
+    await choose(page, name);
+    const ask_before = page.getByRole("switch", { name: ASK_BEFORE });
+    await page.getByText(`When ${name} would ask you at its terminal`).waitFor();
+    expect(await codes(page)).toEqual(codesOf(withoutKey(app.url)));
+    await ask_before.press("Space");
+    const [block, ...more] = await codes(page);
+    expect([block, ...more]).toEqual(codesOf(withoutKey(app.url, true)));
+    // One block is pasted, and it leads to the address that has the tool for hooks.
+    expect(more).toEqual([]);
+    expect(block).toContain(`'${app.url}/mcp?tools=approve'`);
+    expect(block).toContain("approve_action");
+    const command = `npx -y bun@1.4.5 relay connect ${relay_name} --approve --url ${app.url}`;
+    await page.getByText(command).waitFor();
+    await ask_before.press("Space");
+  }
+  await page.getByRole("switch", { name: ASK_BEFORE }).tap();
+  await untilSettled(page);
+  expect(await violations(page)).toEqual([]);
+  await page.setViewportSize({ width: 320, height: 640 });
+  await expectNoOverflow(page);
+  // With a key too; what was chosen last is kept.
+  await go(page, `agents/${agent.key.id}/setup`);
+  await page.getByLabel("Sign-in").selectOption("The agent's key");
+  const codex = ASKING.find(({ client: name }) => name === "Codex")!;
+  expect(await codes(page)).toEqual(codesOf(codex.withKey(app.url, KEY_PLACEHOLDER, true)));
+});
+
+webTest(
+  "a server that runs from the executable offers it to agents on other machines",
+  async () => {
+    const { local_url } = await startTestApp({
+      env: { PUBLIC_URL: "https://relay.example" },
+      program: { path: "/nowhere/relay", platform: "linux-x64" },
+    });
+    const { person, agent } = await createPair(local_url);
+    const at = `#/agents/${agent.key.id}/setup`;
+    const page = await openPage(local_url, { as: person, at });
+    await choose(page, "Claude Code");
+    await page.getByRole("switch", { name: ASK_BEFORE }).check();
+    await page.getByText("Or get relay from this server, for Linux on x64.").waitFor();
+    const lines = page.getByText("curl -fO https://relay.example/downloads/relay-linux-x64");
+    expect(await lines.textContent()).toBe(
+      [
+        "curl -fO https://relay.example/downloads/relay-linux-x64",
+        "curl -f https://relay.example/downloads/relay-linux-x64.sha256 | sha256sum -c",
+        "chmod +x relay-linux-x64",
+        "./relay-linux-x64 connect claude --approve --url https://relay.example",
+      ].join("\n"),
+    );
+  },
+);

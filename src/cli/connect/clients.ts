@@ -145,6 +145,11 @@ const CLAUDE_HOOKS: readonly Piece[] = [
   // answer.
   { ...hook("Stop", ["session_id"], REPORT_WITHIN), is_former: true },
 ];
+/** The hooks of the plugin that the page's lines write: those in the settings take their place. */
+const CLAUDE_PLUGIN_HOOKS: readonly Piece[] = ["PermissionRequest", "PostToolUse"].map((event) => ({
+  ...hook(event, [], REPORT_WITHIN),
+  is_former: true,
+}));
 const CODEX_HOOKS = [
   hook(
     "PermissionRequest",
@@ -173,11 +178,15 @@ const claude: MakeSetUp = ({ env, home, host }, { mcp, approve, has_sign_in }) =
   const { CLAUDE_CONFIG_DIR: folder } = env;
   const headers = { ...(!has_sign_in && BY_VARIABLE), "X-Agent-Host": host };
   const entry = { type: "http", url: mcp, headers };
-  const hooks = join(folder || join(home, ".claude"), "settings.json");
+  const settings = folder || join(home, ".claude");
+  const hooks = join(settings, "settings.json");
+  const plugin = join(settings, "skills", "relay", ".claude-plugin", "plugin.json");
   return {
     places: [
       place(join(folder || home, ".claude.json"), json, [server("mcpServers", entry)]),
-      ...(approve ? [place(hooks, json, CLAUDE_HOOKS)] : []),
+      ...(approve
+        ? [place(hooks, json, CLAUDE_HOOKS), place(plugin, json, CLAUDE_PLUGIN_HOOKS)]
+        : []),
     ],
     next: [
       has_sign_in ? "Run: claude mcp login relay" : SET_KEY,

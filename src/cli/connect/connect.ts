@@ -41,7 +41,7 @@ export async function connect(
   const { places, next } = setUpOf(client, io, await addressOf(io, options), approve);
   const advice = next.map((line) => `${line}.\n`).join("");
   if (options.print) {
-    io.out(places.map(pasteText).join("\n"));
+    io.out(pasteTexts(places));
     io.err(advice);
     return EXIT.done;
   }
@@ -146,7 +146,7 @@ function leave(
   reason: string,
   files: readonly object[],
 ): number {
-  const lines = paste ? places.map(pasteText).join("\n") : "";
+  const lines = paste ? pasteTexts(places) : "";
   if (options.json) {
     const left = { path, change: "left_alone", reason, ...(paste && { lines }) };
     io.out(jsonLine({ client, files: [...files, left] }));
@@ -160,13 +160,19 @@ function leave(
   return EXIT.fault;
 }
 
-/** The path of a file, and the entries to paste into it. */
-function pasteText({ file, format, pieces }: Place): string {
-  const text = pieces
-    .filter(({ is_former }) => !is_former)
-    .reduce((made, { path, value, as }) => format.add(made, path, value, as), "");
-  return `${oneLine(file)}:\n\n${text}`;
-}
+/** The path of each file, and the entries to paste into it. */
+const pasteTexts = (places: readonly Place[]): string =>
+  places
+    .flatMap(({ file, format, pieces }) => {
+      const wanted = pieces.filter(({ is_former }) => !is_former);
+      if (wanted.length === 0) return [];
+      const text = wanted.reduce(
+        (made, { path, value, as }) => format.add(made, path, value, as),
+        "",
+      );
+      return [`${oneLine(file)}:\n\n${text}`];
+    })
+    .join("\n");
 
 function diffText({ place: { file }, snapshot, change }: Step): string {
   const what = change.text === null ? " (deleted)" : snapshot.bytes ? "" : " (new)";

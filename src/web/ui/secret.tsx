@@ -51,15 +51,22 @@ interface SnippetProps {
   readonly prose?: boolean;
 }
 
+/** Characters of a snippet above which it scrolls in itself. */
+const LONG = 600;
+
 export function Snippet({ text, name, prose }: SnippetProps) {
   const shown = useRef<HTMLPreElement>(null);
+  const long = text.length > LONG;
   return (
     <div className="flex items-start gap-1 rounded-xl border border-line bg-sunken py-1 pr-1 pl-4">
       <pre
         translate="no"
         ref={shown}
+        // The arrow keys scroll it.
+        tabIndex={long ? 0 : undefined}
         className={classes(
           "min-w-0 flex-1 whitespace-pre-wrap py-2.5 leading-6",
+          long && "max-h-60 overflow-y-auto -outline-offset-2",
           prose ? "font-sans" : "wrap-anywhere font-mono text-[0.8125rem]",
         )}
       >

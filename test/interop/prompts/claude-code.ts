@@ -9,6 +9,7 @@ import {
   connectAgent,
   hookCommand,
   type Place,
+  runPageLines,
   tryPrompts,
   waitQuery,
 } from "../prompt-cases.ts";
@@ -28,7 +29,10 @@ const hooksOf = (command: string) =>
     ]),
   );
 
-const agentOf = (is_command: boolean): CodingAgent => ({
+/** How it is set up: by `relay connect`, by the hook command, or by the lines of the page. */
+type SetUpBy = "connect" | "command" | "page";
+
+const agentOf = (by: SetUpBy): CodingAgent => ({
   client: "claude_code",
   asks_meanwhile: true,
   startModel: startAnthropic,
@@ -53,11 +57,12 @@ const agentOf = (is_command: boolean): CodingAgent => ({
       projects: { [project]: { hasTrustDialogAccepted: true } },
     };
     await Bun.write(path, JSON.stringify(state));
-    if (is_command) {
+    if (by === "command") {
       const settings = JSON.stringify({ hooks: hooksOf(hookCommand("claude", place)) });
       await Bun.write(join(home, ".claude/settings.json"), settings);
     } else {
-      await connectAgent("claude", place);
+      if (by === "page") await runPageLines("Claude Code", place);
+      else await connectAgent("claude", place);
       const written = await Bun.file(path).json();
       const { relay } = written.mcpServers;
       relay.url += waitQuery(place);
@@ -77,19 +82,20 @@ const agentOf = (is_command: boolean): CodingAgent => ({
   },
 });
 
-const clientOf = (name: string, is_command: boolean): Client => ({
+const clientOf = (name: string, by: SetUpBy): Client => ({
   name,
   surface: "prompts",
   needs: ["npm", "chromium"],
   async run(context) {
     await context.exec(["npm", "install", ...NPM_FLAGS, `@anthropic-ai/claude-code@${VERSION}`]);
-    return { version: VERSION, checks: await tryPrompts(context, agentOf(is_command)) };
+    return { version: VERSION, checks: await tryPrompts(context, agentOf(by)) };
   },
 });
 
 const NPM_FLAGS = ["--no-audit", "--no-fund"];
 
 export const clients = [
-  clientOf("Claude Code", false),
-  clientOf("Claude Code with `relay hook`", true),
+  clientOf("Claude Code", "connect"),
+  clientOf("Claude Code with the page's lines", "page"),
+  clientOf("Claude Code with `relay hook`", "command"),
 ];

@@ -8,6 +8,7 @@ import {
   connectAgent,
   hookCommand,
   type Place,
+  runPageLines,
   tryPrompts,
   waitQuery,
 } from "../prompt-cases.ts";
@@ -47,7 +48,10 @@ timeout = 600
     )
     .join("");
 
-const agentOf = (is_command: boolean): CodingAgent => ({
+/** How it is set up: by `relay connect`, by the hook command, or by the lines of the page. */
+type SetUpBy = "connect" | "command" | "page";
+
+const agentOf = (by: SetUpBy): CodingAgent => ({
   client: "codex",
   asks_meanwhile: false,
   startModel: startOpenAi,
@@ -62,12 +66,13 @@ const agentOf = (is_command: boolean): CodingAgent => ({
   async start(place: Place, prompt: string) {
     const { bin, home, project } = place;
     const path = join(home, ".codex/config.toml");
-    const hooks = is_command ? hooksOf(hookCommand("codex", place)) : "";
+    const hooks = by === "command" ? hooksOf(hookCommand("codex", place)) : "";
     await Bun.write(path, configOf(place) + hooks);
-    if (!is_command) {
-      await connectAgent("codex", place);
+    if (by !== "command") {
+      if (by === "page") await runPageLines("Codex", place);
+      else await connectAgent("codex", place);
       const written = await Bun.file(path).text();
-      const key = 'bearer_token_env_var = "RELAY_KEY"';
+      const key = by === "page" ? "" : 'bearer_token_env_var = "RELAY_KEY"';
       const end = '/mcp?tools=approve"';
       await Bun.write(
         path,
@@ -80,14 +85,18 @@ const agentOf = (is_command: boolean): CodingAgent => ({
   },
 });
 
-const clientOf = (name: string, is_command: boolean): Client => ({
+const clientOf = (name: string, by: SetUpBy): Client => ({
   name,
   surface: "prompts",
   needs: ["npm", "chromium"],
   async run(context) {
     await context.exec(["npm", "install", "--no-audit", "--no-fund", `@openai/codex@${VERSION}`]);
-    return { version: VERSION, checks: await tryPrompts(context, agentOf(is_command)) };
+    return { version: VERSION, checks: await tryPrompts(context, agentOf(by)) };
   },
 });
 
-export const clients = [clientOf("Codex", false), clientOf("Codex with `relay hook`", true)];
+export const clients = [
+  clientOf("Codex", "connect"),
+  clientOf("Codex with the page's lines", "page"),
+  clientOf("Codex with `relay hook`", "command"),
+];

@@ -49,7 +49,7 @@ export function AgentSetup({ agent }: { agent: Key }) {
 }
 
 function WithKey({ secret }: { secret: string }) {
-  return <Instructions stepsOf={({ withKey }) => withKey(baseAddress(), secret)} />;
+  return <Instructions stepsOf={({ withKey }, asks) => withKey(baseAddress(), secret, asks)} />;
 }
 
 /** The ways to sign in that are offered when the key is not shown. */
@@ -75,7 +75,7 @@ function KnownWays() {
         />
       )}
       {way === "browser" ? (
-        <Instructions stepsOf={({ withoutKey }) => withoutKey(base)} />
+        <Instructions stepsOf={({ withoutKey }, asks) => withoutKey(base, asks)} />
       ) : (
         <>
           <p className="text-soft">
@@ -84,7 +84,7 @@ function KnownWays() {
             it again. If you lost it, replace it under{" "}
             <em className="not-italic font-medium">Key</em>.
           </p>
-          <Instructions stepsOf={({ withKey }) => withKey(base, KEY_PLACEHOLDER)} />
+          <Instructions stepsOf={({ withKey }, asks) => withKey(base, KEY_PLACEHOLDER, asks)} />
         </>
       )}
     </>

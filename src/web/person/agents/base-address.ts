@@ -8,11 +8,14 @@ export function baseAddress(): string {
   return configured ?? new URL(".", document.baseURI).href.replace(/\/$/, "");
 }
 
+/** True if the host name of an address means the machine itself. */
+export const isLoopback = (hostname: string): boolean =>
+  /^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
+
 /** True if MCP clients accept OAuth at this address: loopback, or https with a host name. */
 function acceptsOAuth({ protocol, hostname }: URL): boolean {
   const is_address = /^\[|^[\d.]+$/.test(hostname);
-  const is_loopback = /^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
-  return is_loopback || (protocol === "https:" && !is_address);
+  return isLoopback(hostname) || (protocol === "https:" && !is_address);
 }
 
 /**

@@ -1,26 +1,37 @@
 /** Parts of the views that connect an agent: instructions, and whether its requests arrive. */
 
-import { ArrowRight, CircleCheck } from "lucide-react";
+import { ArrowRight, ChevronDown, CircleCheck } from "lucide-react";
 import { useState } from "react";
 import type { Key } from "../../state/api.ts";
-import { ButtonLink } from "../../ui/button.tsx";
-import { SelectField } from "../../ui/field.tsx";
+import { Button, ButtonLink } from "../../ui/button.tsx";
+import { classes } from "../../ui/classes.ts";
+import { SelectField, Switch } from "../../ui/field.tsx";
 import { Snippet } from "../../ui/secret.tsx";
 import { useStore } from "../use-store.ts";
 import { clientName } from "../words.ts";
 import { DocsLink, useLastUse } from "./agents.tsx";
+import { baseAddress } from "./base-address.ts";
+import { relayConnect } from "./relay-connect.ts";
 import { FIRST_QUESTION, SET_UPS, type SetUp, type Step } from "./set-up.ts";
 
 /** Seconds between polls for the first request: a request without a client or host has no event. */
 const LOOK_EVERY = 3;
 
-/** The client that was chosen last: the next view begins with it. */
+/** What was chosen last: the next view begins with it. */
 let last_chosen = SET_UPS[0]!.client;
+let last_asks = false;
 
-export function Instructions({ stepsOf }: { stepsOf: (one: SetUp) => readonly Step[] }) {
+interface InstructionsProps {
+  /** `asks`: the client is also to ask the person before it runs something. */
+  readonly stepsOf: (one: SetUp, asks: boolean) => readonly Step[];
+}
+
+export function Instructions({ stepsOf }: InstructionsProps) {
   const [client, setClient] = useState(last_chosen);
+  const [wants, setWants] = useState(last_asks);
   const chosen = SET_UPS.find((one) => one.client === client)!;
-  const steps = stepsOf(chosen);
+  const asks = wants && chosen.relay_name !== undefined;
+  const steps = stepsOf(chosen, asks);
   const in_order = client !== OTHER && steps.length > 1;
   return (
     <div className="space-y-5">
@@ -33,23 +44,88 @@ export function Instructions({ stepsOf }: { stepsOf: (one: SetUp) => readonly St
         }}
         options={SET_UPS.map((one) => [one.client, one.client] as const)}
       />
-      <ol className="space-y-4">
-        {steps.map(({ text, code }, i) => (
-          <li key={text}>
-            <p className="text-soft">{in_order ? `${i + 1}. ${text}` : text}</p>
-            {code !== undefined && (
-              <div className="mt-1.5">
-                <Snippet name={`step ${i + 1}`} text={code} />
-              </div>
-            )}
-          </li>
-        ))}
-      </ol>
+      {chosen.relay_name !== undefined && (
+        <Switch
+          label={ASK_BEFORE}
+          hint={meaningOf(client)}
+          checked={asks}
+          onChange={({ target }) => {
+            last_asks = target.checked;
+            setWants(target.checked);
+          }}
+        />
+      )}
+      <Steps steps={steps} in_order={in_order} />
+      {asks && <ByRelay setUp={chosen} />}
       {client === OTHER && (
         <p className="text-soft">
           Every route is explained in <DocsLink />.
         </p>
       )}
+    </div>
+  );
+}
+
+function Steps({ steps, in_order }: { steps: readonly Step[]; in_order: boolean }) {
+  return (
+    <ol className="space-y-4">
+      {steps.map(({ text, code }, i) => (
+        <li key={text}>
+          <p className="text-soft">{in_order ? `${i + 1}. ${text}` : text}</p>
+          {code !== undefined && (
+            <div className="mt-1.5">
+              <Snippet name={`step ${i + 1}`} text={code} />
+            </div>
+          )}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+const ASK_BEFORE = "Also ask me before it runs something";
+
+/** What it means that a client sends its permission prompts. */
+const meaningOf = (client: string): string =>
+  `When ${client} would ask you at its terminal, it asks here and on your phone too, and you see the whole command. If you don't answer, the terminal decides. Whoever can answer your questions can then allow commands.`;
+
+/** For a client that asks for access: what sends its permission prompts to the person too, if they want that. */
+export function AskBefore({ setUp }: { setUp: SetUp }) {
+  const [open, setOpen] = useState(false);
+  const { client, withoutKey } = setUp;
+  return (
+    <div>
+      <Button variant="quiet" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <ChevronDown
+          aria-hidden
+          className={classes("size-4.5 transition-transform", open && "rotate-180")}
+        />
+        {ASK_BEFORE}
+      </Button>
+      {open && (
+        <div className="mt-2 space-y-4">
+          <p className="text-soft">{meaningOf(client)}</p>
+          <p className="text-soft">
+            If you didn't choose that under New agent: deny this request, and run the following. It
+            asks for access again.
+          </p>
+          <Steps steps={withoutKey(baseAddress(), true)} in_order />
+          <ByRelay setUp={setUp} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** How `relay connect` does the same, and where to get `relay`. */
+function ByRelay({ setUp }: { setUp: SetUp }) {
+  const { text, code } = relayConnect(setUp.relay_name!, baseAddress());
+  return (
+    <div>
+      <p className="text-soft">{text}</p>
+      <div className="mt-1.5">
+        <Snippet name="command" text={code} />
+      </div>
     </div>
   );
 }

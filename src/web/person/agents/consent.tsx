@@ -17,6 +17,8 @@ import { go } from "../route.ts";
 import { useKeyOptions, useSession } from "../use-store.ts";
 import { NO_CODE } from "../words.ts";
 import { AwaitApproval } from "./await-approval.tsx";
+import { AskBefore } from "./connect.tsx";
+import { SET_UPS } from "./set-up.ts";
 
 /**
  * The view of a request. `request`: a signed request, or the code that another device shows; null:
@@ -122,6 +124,10 @@ function Decision({ request, asked, onDecided }: DecisionProps) {
     denial.run(async () => {
       leave("denied", (await api.oauth.deny.mutate({ request })).redirect_to);
     });
+  // Their names begin so, as in "Claude Code (relay)".
+  const client = SET_UPS.find(
+    ({ client, relay_name }) => relay_name && asked.client_name?.startsWith(client),
+  );
   const decisions = [["Approve", approval, approve] as const, ["Deny", denial, deny] as const];
 
   return (
@@ -149,6 +155,7 @@ function Decision({ request, asked, onDecided }: DecisionProps) {
             error={approval.fault?.fields.label}
           />
         )}
+        {client && <AskBefore setUp={client} />}
         <FormProblem fault={approval.fault ?? denial.fault} />
         <div className="flex flex-wrap gap-3">
           {decisions.map(([name, action, decide]) => (

@@ -106,7 +106,7 @@ function WithoutKey({ base }: { base: string }) {
           There's no key to copy: the client opens this page in your browser, and you approve it.
         </p>
       </div>
-      <Instructions stepsOf={({ withoutKey }) => withoutKey(base)} />
+      <Instructions stepsOf={({ withoutKey }, asks) => withoutKey(base, asks)} />
       {agent ? (
         <>
           <Connection agent={agent} />

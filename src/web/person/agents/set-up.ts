@@ -1,4 +1,6 @@
-/** Setup instructions for each MCP client, as docs/clients.md has them. */
+/** Setup instructions for each MCP client, as docs/clients.md and docs/permissions.md have them. */
+
+import { CLAUDE_HOOKS, CODEX_HOOK } from "./permission-hooks.ts";
 
 export interface Step {
   /** What to do, in a sentence. */
@@ -11,14 +13,17 @@ export interface SetUp {
   readonly client: string;
   /**
    * Steps that give the client its key, in files of the user rather than of a project, which are
-   * often committed. `base`: the base address.
+   * often committed. `base`: the base address. `asks`: true if the client is to ask the person through Relay before it
+   * runs something, which only those with `relay_name` can.
    */
-  readonly withKey: (base: string, key: string) => readonly Step[];
+  readonly withKey: (base: string, key: string, asks?: boolean) => readonly Step[];
   /**
    * Steps without a key: the client opens a browser, where the person approves it. Or the reason why the client
    * cannot.
    */
-  readonly withoutKey: (base: string) => readonly Step[];
+  readonly withoutKey: (base: string, asks?: boolean) => readonly Step[];
+  /** The client's name for `relay connect`, if its permission prompts can be sent to the person. */
+  readonly relay_name?: "claude" | "codex";
 }
 
 /** Shown in place of the key where that is not known. */
@@ -28,37 +33,54 @@ const json = (value: unknown): string => JSON.stringify(value, null, 2);
 
 const inTerminal = (code: string): Step => ({ text: "Run in a terminal:", code });
 
+const HOST_HEADER = '--header "X-Agent-Host: $(hostname)"';
+
+/** The address of the MCP server as a shell reads it. `asks`: with the tool for permission hooks. */
+const addressOf = (base: string, asks: boolean | undefined): string =>
+  asks ? `'${base}/mcp?tools=approve'` : `${base}/mcp`;
+
+/** An entry without the tool may be there already, and would stay. */
+const claudeLines = (base: string, headers: string, asks?: boolean): string => {
+  const add = `claude mcp add --scope user --transport http relay ${addressOf(base, asks)} ${headers}`;
+  return asks ? `claude mcp remove --scope user relay 2>/dev/null\n${add}\n${CLAUDE_HOOKS}` : add;
+};
+
+const codexLines = (base: string, options: string, asks?: boolean): string => {
+  const add = `codex mcp add relay --url ${addressOf(base, asks)}${options}`;
+  return asks ? `${add}\n${CODEX_HOOK}` : add;
+};
+
+const TRUST = " It asks once whether to trust the new hook.";
+
 const VS_CODE_WHERE = "Run the command MCP: Open User Configuration, and add:";
 
 export const SET_UPS: readonly SetUp[] = [
   {
     client: "Claude Code",
-    withKey: (base, key) => [
-      inTerminal(
-        `claude mcp add --scope user --transport http relay ${base}/mcp --header "Authorization: Bearer ${key}" --header "X-Agent-Host: $(hostname)"`,
-      ),
+    relay_name: "claude",
+    withKey: (base, key, asks) => [
+      inTerminal(claudeLines(base, `--header "Authorization: Bearer ${key}" ${HOST_HEADER}`, asks)),
       { text: "Start Claude Code. A session that is already open needs a restart." },
     ],
-    withoutKey: (base) => [
-      inTerminal(
-        `claude mcp add --scope user --transport http relay ${base}/mcp --header "X-Agent-Host: $(hostname)"\nclaude mcp login relay`,
-      ),
+    withoutKey: (base, asks) => [
+      inTerminal(`${claudeLines(base, HOST_HEADER, asks)}\nclaude mcp login relay`),
       { text: "Your browser opens: approve it there. Then start Claude Code." },
     ],
   },
   {
     client: "Codex",
-    withKey: (base, key) => [
+    relay_name: "codex",
+    withKey: (base, key, asks) => [
       inTerminal(
-        `export RELAY_KEY=${key}\ncodex mcp add relay --url ${base}/mcp --bearer-token-env-var RELAY_KEY`,
+        `export RELAY_KEY=${key}\n${codexLines(base, " --bearer-token-env-var RELAY_KEY", asks)}`,
       ),
       {
-        text: "Codex reads the key from RELAY_KEY each time it starts: add the first line to ~/.zshrc or ~/.bashrc too.",
+        text: `Codex reads the key from RELAY_KEY each time it starts: add the first line to ~/.zshrc or ~/.bashrc too.${asks ? TRUST : ""}`,
       },
     ],
-    withoutKey: (base) => [
-      inTerminal(`codex mcp add relay --url ${base}/mcp`),
-      { text: "Your browser opens: approve it there. Then start Codex." },
+    withoutKey: (base, asks) => [
+      inTerminal(codexLines(base, "", asks)),
+      { text: `Your browser opens: approve it there. Then start Codex.${asks ? TRUST : ""}` },
     ],
   },
   {
