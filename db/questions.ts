@@ -12,7 +12,7 @@ import {
 import { isFirstRequest } from "./idempotency.ts";
 import { ofLiveKey } from "./keys.ts";
 import { atRevision } from "./outbox.ts";
-import { questions } from "./schema.ts";
+import { edited, questions } from "./schema.ts";
 import { p, type Sql, sql } from "./store/sql.ts";
 import {
   byShape,
@@ -69,6 +69,8 @@ const fields = {
   url: questions.url,
   allow_other: questions.allow_other,
   fallback: questions.fallback,
+  draft: questions.draft,
+  edited,
   action: questions.action,
   remind_at: questions.remind_at,
 };
@@ -175,6 +177,7 @@ const joinable = sql`key_id = ${p("key_id")} and left_at is not null and status 
     and prompt = ${p("prompt")} and kind = ${p("kind")} and task_id is ${p("task_id")}
     and options = ${p("options", questions.options)} and url is ${p("url")}
     and allow_other is ${p("allow_other", questions.allow_other)} and fallback is ${p("fallback")}
+    and draft is ${p("draft")}
     and context is ${p("context")} and expires_at - created_at
       = ${p("expires_at", questions.expires_at)} - ${p("created_at", questions.created_at)}
     and ${sameSession}`;
@@ -229,6 +232,7 @@ export const OPTIONAL_FIELDS_NULL = {
   url: null,
   allow_other: null,
   fallback: null,
+  draft: null,
   note: null,
   context: null,
   action: null,

@@ -207,6 +207,8 @@ export const questions = sqliteTable(
     nudge_at: timestamp(),
     /** When the person wants to be reminded. */
     remind_at: timestamp(),
+    /** What the person approves or changes (§2.5.8). */
+    draft: text(),
   },
   (t) => [
     index("questions_key").on(t.key_id, t.status, t.created_at, t.id),
@@ -221,6 +223,9 @@ export const questions = sqliteTable(
   ],
 );
 
+/** Whether the answer differs from the draft; null without one of them. Not stored: older versions store answers too. */
+export const edited = sql`${questions.answer} <> ${questions.draft}`.mapWith(Boolean).as("edited");
+
 /**
  * Functions that tell for a JSON column if this version knows a value. If not, the row is treated as for {@link oneOf}.
  */
@@ -234,6 +239,8 @@ export const LEFT_OUT: ReadonlySet<unknown> = new Set([
   questions.url,
   questions.allow_other,
   questions.fallback,
+  questions.draft,
+  edited,
   questions.note,
   questions.context_omitted,
   questions.context,

@@ -50,9 +50,9 @@ export const inbox = router({
         wait > 0 && (result === null || (result as { items: Item[] }).items.length === 0),
       mcp: {
         name: "read_inbox",
-        title: "Read the inbox",
+        title: "Read inbox",
         description:
-          "Read what came for you, oldest first: tasks the person created, changed or deleted, answers, messages from agents. Call it when you start, between steps and, with `wait_seconds`, when idle. Items become read when returned or, with `peek`, when you pass the last one you handled as `ack`, so nothing is lost. Answers that a wait returned come again: act once.",
+          "Read what came for you, oldest first: tasks the person created, changed or deleted, answers, messages from agents. Call it at the start, between steps and, with `wait_seconds`, when idle. Items become read when returned or, with `peek`, when you pass the last you handled as `ack`. Answers a wait returned come again: act once.",
         annotations: hints({}),
         defaults: { limit: 10 },
         next: readOn,
@@ -122,7 +122,7 @@ export const messages = router({
         name: "send_message",
         title: "Write to another agent",
         description:
-          "Write to another agent of the person, to hand over work or tell it what it needs. For the person, use ask_question or `status_note`.",
+          "Write to another agent to hand over work or tell it what it needs. For the person, use ask_question or `status_note`.",
         fields: { key_id: "From list_agents" },
         annotations: hints({ person: true }),
       },
@@ -141,9 +141,8 @@ export const agents = router({
       }),
       mcp: {
         name: "list_agents",
-        title: "List the agents",
-        description:
-          "List the person's agents, newest first, with the `key_id` for send_message; `self` is you.",
+        title: "List agents",
+        description: "List the person's agents with the `key_id` for send_message; `self` is you.",
         annotations: hints({ reads: true }),
       },
     })

@@ -33,14 +33,23 @@ const OUTCOMES: Readonly<Record<Question["status"], string | null>> = {
   cancelled: "The question was withdrawn. Do not act on it.",
 };
 
+const OF_DRAFT = {
+  approved: "The person approved your draft as it is.",
+  edited:
+    "The person edited your draft: use `answer`, not the draft. If it is not the text but tells you something, do that.",
+} as const;
+
 const GO_BY_FALLBACK = "Nobody answered in time. Follow your `fallback`, which the person knows.";
 
 /** The note on a question for its agent: how it ended or, while it is pending, how far it got. */
 function outcome(
-  { status, fallback, reach }: Question & { readonly reach?: Reach },
+  { status, fallback, edited, reach }: Question & { readonly reach?: Reach },
   now: number,
 ): string | null {
   if (status === "expired" && fallback !== undefined) return GO_BY_FALLBACK;
+  if (edited !== undefined) {
+    return `${edited ? OF_DRAFT.edited : OF_DRAFT.approved} ${OUTCOMES.answered}`;
+  }
   return OUTCOMES[status] ?? (reach ? describeReach(reach, now) : null);
 }
 
@@ -116,13 +125,14 @@ export const questions = router({
         name: "ask_question",
         title: "Ask the person",
         description:
-          "Ask the person, on their phone, when only they can decide or know: a permission, a choice that matters; not what you can find out or undo. People take seconds to hours. With `wait_seconds`, best 50, it returns once `status` changes. answered: act on `answer` once; the inbox repeats it. pending: do other work or keep waiting with get_question; do not ask again. expired: nobody answered, which is not a yes: take the safe course or ask again. cancelled: do not act on it.",
+          "Ask the person, on their phone, when only they can decide or know: a permission, a choice that matters; not what you can find out or undo. They take seconds to hours. With `wait_seconds`, best 50, it returns once `status` changes. answered: act on `answer` once; the inbox repeats it. pending: do other work or wait with get_question; do not ask again. expired: not a yes: take the safe course or ask again. cancelled: do not act on it.",
         fields: {
           kind: "confirm (default): Yes or No; choice: `options`; text: free words",
           options: "All different",
           context: "Markdown: what they need to decide",
           allow_other: "Other words are fine",
           fallback: "Answer you follow if it expires",
+          draft: "For text: your mail or plan, to approve or edit",
           request_id: "Repeat to retry safely",
           expires_in: "Seconds; default 3600",
         },

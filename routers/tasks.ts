@@ -62,7 +62,7 @@ export const tasks = router({
         name: "create_task",
         title: "Create a task",
         description:
-          "Create a task, which the person sees at once, when you begin work they would follow: `status` in_progress, the outcome as title. One task per piece of work; steps go into update_task.",
+          "Create a task, which the person sees, when you begin work they would follow: `status` in_progress, the outcome as title. One per piece of work; steps go into update_task.",
         fields: {
           status: "Default todo",
           priority: "Default medium",
@@ -94,7 +94,7 @@ export const tasks = router({
       mcp: {
         name: "get_task",
         title: "Read a task",
-        description: "Read a task; again after a pause, as the person may have changed it.",
+        description: "Read a task; again later, since the person may have changed it.",
         annotations: hints({ reads: true }),
       },
     })

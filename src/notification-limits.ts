@@ -6,6 +6,9 @@ export const NOTIFICATION_LIMITS = {
   /** Lines and characters of the prompt of a request for permission that a notification can permit. */
   action_lines: 4,
   action_characters: 200,
+  /** Lines and characters of prompt, fallback and draft up to which a notification offers to approve the draft. */
+  draft_lines: 10,
+  draft_characters: 400,
   /** Lines of a question's context, and bytes of its context and its fallback as JSON strings. */
   context_lines: 3,
   context_bytes: 400,

@@ -6,6 +6,7 @@ import {
   getTableColumns,
   getTableName,
   is,
+  noopDecoder,
   Param,
   Placeholder,
   type SQL,
@@ -148,18 +149,13 @@ function reader(
   table: unknown,
   unknown: NonNullable<SelectOptions["unknown"]>,
 ): (cells: readonly Cell[]) => unknown {
-  const asIs = Column.prototype.mapFromDriverValue;
   const slots = fields.map(({ path, field }) => ({
     isKnown: unknown !== "kept" && is(field, Column) ? knownOf(field) : null,
     is_part: unknown === "part" && path.length > 1 && is(field, Column) && field.table !== table,
     group: path.length > 1 ? path[0]! : null,
     name: path.at(-1)!,
     left_out: LEFT_OUT.has(field),
-    // The cell of an expression needs no decoding.
-    decode:
-      !is(field, Column) || field.mapFromDriverValue === asIs
-        ? null
-        : (cell: Cell) => field.mapFromDriverValue(cell),
+    decode: decoderOf(field),
   }));
   if (!slots.some(({ left_out, is_part }) => left_out || is_part)) return compiledReader(slots);
   return (cells) => {
@@ -189,11 +185,24 @@ function reader(
   };
 }
 
+type Decode = (cell: Cell) => unknown;
+
+/** Decodes the cells of a column, or of an expression with `mapWith`; null if they are the values themselves. */
+function decoderOf(field: Column | SQL.Aliased): Decode | null {
+  if (is(field, Column)) {
+    const is_plain = field.mapFromDriverValue === Column.prototype.mapFromDriverValue;
+    return is_plain ? null : (cell) => field.mapFromDriverValue(cell);
+  }
+  // Not in its type.
+  const { decoder } = field.getSQL() as SQL & { readonly decoder: typeof noopDecoder };
+  return decoder === noopDecoder ? null : decoder.mapFromDriverValue;
+}
+
 type Slot = Readonly<{
   isKnown: IsKnown | null;
   group: string | null;
   name: string;
-  decode: ((cell: Cell) => unknown) | null;
+  decode: Decode | null;
 }>;
 
 /** As {@link reader}, for rows that always have every column: a literal takes a third of the time of assignments. */

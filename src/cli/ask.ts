@@ -9,6 +9,7 @@ import { RelayError } from "../client/error.ts";
 import { createIdempotencyKey } from "../client/idempotency.ts";
 import { retry } from "../client/retry.ts";
 import type { Question, QuestionInput } from "../model/question.ts";
+import { readDraft } from "./draft.ts";
 import { jsonLine, manyLines, oneLine } from "./escape.ts";
 import { EXIT, Fault, type Io, type OutputFault } from "./io.ts";
 import { openSession } from "./session.ts";
@@ -18,6 +19,7 @@ interface AskOptions {
   readonly choice?: readonly string[];
   readonly text?: boolean;
   readonly context?: string;
+  readonly draft?: string;
   readonly link?: string;
   readonly other?: boolean;
   readonly fallback?: string;
@@ -36,6 +38,12 @@ const SLOW = 5;
 /** Returns the exit code: 0 yes or any other answer, 1 no, 2 expired or cancelled. */
 export async function ask(io: Io, prompt: string, options: AskOptions): Promise<number> {
   if (options.text && options.choice) throw new Fault("give --choice or --text, not both");
+  if (options.draft !== undefined && (options.choice || options.other)) {
+    throw new Fault("a draft is answered with a text: leave out --choice and --other");
+  }
+  if (options.draft === "-" && options.context === "-") {
+    throw new Fault("only one of --draft and --context can be standard input");
+  }
   const input = await inputOf(io, prompt, options);
   const { url, client } = await openSession(io);
   const { request_id, forget } = await claimAsk(io, url, input, options.wait);
@@ -107,13 +115,14 @@ async function askUntilAnswered(
 }
 
 async function inputOf(io: Io, prompt: string, options: AskOptions): Promise<QuestionInput> {
-  const { choice, text, context, link, other, fallback, task, wait } = options;
+  const { choice, text, context, draft, link, other, fallback, task, wait } = options;
   return {
     prompt,
     expires_in: wait,
-    ...(text && { kind: "text" as const }),
+    ...((text || draft !== undefined) && { kind: "text" as const }),
     ...(choice && { kind: "choice" as const, options: [...choice] }),
     ...(context !== undefined && { context: await contentOf(io, context) }),
+    ...(draft !== undefined && { draft: await readDraft(io, draft) }),
     ...(link !== undefined && { url: link }),
     ...(other && { allow_other: true }),
     ...(fallback !== undefined && { fallback }),
@@ -158,6 +167,7 @@ function report(io: Io, question: Question, { json, fallback }: AskOptions): voi
     return;
   }
   if (question.note !== undefined) io.err(`Note: ${manyLines(question.note)}\n`);
+  if (question.edited) io.err("The draft was edited.\n");
   if (question.status === "answered") {
     io.out(`${manyLines(question.answer ?? "")}\n`);
   } else if (question.status === "cancelled") {

@@ -211,6 +211,7 @@ function addAsk(program: Command, io: Io, exit: Exit): void {
     .option("--text", "accept any text as the answer")
     .option("--other", "accept other words besides Yes and No or the choices")
     .option("--context <file>", "Markdown that the person needs to decide; - for standard input")
+    .option("--draft <file>", "a text to approve or edit; - for standard input")
     .option("--link <url>", "a link for the person")
     .option("--fallback <answer>", "what you do if nobody answers; the person sees it")
     .option("--task <id>", "the task that the question is about")
@@ -227,6 +228,7 @@ function addAsk(program: Command, io: Io, exit: Exit): void {
         'relay ask "Where to?" --choice Staging --choice Production',
         'git diff | relay ask "Commit this?" --context - --wait 10m --fallback No',
         'name=$(relay ask "Name of the release?" --text)',
+        'relay ask "Send this?" --draft draft.txt > mail.txt && ./send.sh mail.txt',
       ) +
         "\n\nExit codes: 0 yes or any other answer, 1 no, 2 expired or cancelled, 3 error." +
         "\nCtrl-C cancels the question. If the command is killed, run it again: it waits for the same question.",

@@ -51,7 +51,13 @@ export function outputSchema(schema: z.ZodType, list: SchemaList): ObjectSchema 
 const UNLISTED = ["QuestionAction", "AnsweredBy"];
 
 /** Fields that no list describes either, for its length. */
-const UNLISTED_FIELDS: readonly unknown[] = ["expect_update_within", "silent_since", "remind_at"];
+const UNLISTED_FIELDS: readonly unknown[] = [
+  "expect_update_within",
+  "silent_since",
+  "remind_at",
+  "draft",
+  "edited",
+];
 
 /** Removes the fields of {@link UNLISTED} schemas and the {@link UNLISTED_FIELDS}. */
 function listed(schema: JsonSchema): JsonSchema {

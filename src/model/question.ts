@@ -57,6 +57,10 @@ export const Question = z
     url: z.string().exactOptional(),
     allow_other: z.boolean().exactOptional(),
     fallback: z.string().exactOptional(),
+    draft: z.string().exactOptional(),
+    edited: z.boolean().exactOptional().meta({
+      description: "Whether `answer` differs from the `draft`",
+    }),
     action: QuestionAction.exactOptional(),
     context: z.string().exactOptional(),
     context_omitted: z.boolean().exactOptional(),
@@ -149,6 +153,10 @@ export const QuestionInput = z.strictObject({
   fallback: text({ max: LIMITS.text_answer }).exactOptional().meta({
     description: "The answer that the agent will follow if nobody answers; the person sees it",
   }),
+  draft: text({ max: LIMITS.text_answer }).exactOptional().meta({
+    description:
+      "For `text` only: a text that the person approves as it is, or changes first. `answer` is the final text",
+  }),
   request_id: text({ max: LIMITS.request_id, blank: true, min: 1 }).exactOptional().meta({
     description:
       "Identifies this request: sent again with the same content within 24 hours, it returns the same question",
@@ -160,7 +168,7 @@ const CONFIRM_OPTIONS = ["Yes", "No"];
 
 /**
  * Only a choice has options, and it needs them; a text question cannot have `allow_other`, since it accepts any
- * answer; the fallback is an answer that the question accepts (§5.7.2).
+ * answer, and only it can have a draft; the fallback is an answer that the question accepts (§5.7.2).
  */
 export function askRule(_caller: unknown, raw: unknown): FieldReasons {
   if (typeof raw !== "object" || raw === null) return {};
@@ -175,6 +183,7 @@ export function askRule(_caller: unknown, raw: unknown): FieldReasons {
   if (kind === "text" && allow_other === true) {
     reasons.allow_other = "is permitted for confirm and choice only";
   }
+  if (kind !== "text" && given.draft !== undefined) reasons.draft = "is permitted for text only";
   const accepted = kind === "confirm" ? CONFIRM_OPTIONS : kind === "choice" ? options : null;
   // Without valid options the fallback cannot be checked.
   if (allow_other !== true && typeof fallback === "string" && Array.isArray(accepted)) {
@@ -209,6 +218,7 @@ export function newQuestion(input: QuestionInput, { id, key_id, now }: NewQuesti
     ...(input.url !== undefined && { url: input.url }),
     ...(input.allow_other === true && { allow_other: true }),
     ...(input.fallback !== undefined && { fallback: input.fallback }),
+    ...(input.draft !== undefined && { draft: input.draft }),
     ...(input.context !== undefined && { context: input.context }),
   };
 }
@@ -248,6 +258,7 @@ export function isSameAsk(one: Question, other: Question): boolean {
     one.url === other.url &&
     one.allow_other === other.allow_other &&
     one.fallback === other.fallback &&
+    one.draft === other.draft &&
     one.context === other.context &&
     lifeOf(one) === lifeOf(other)
   );
@@ -271,6 +282,35 @@ export function checkAnswer(question: Question, answer: string): void {
     failFields({ answer: `must be at most ${LIMITS.text_answer} characters` });
   }
 }
+
+/** A text as the comparison with a draft sees it: line breaks are equal, and white space at the ends does not count. */
+const essence = (text: string): string => text.replace(/\r\n?/g, "\n").trim();
+
+/**
+ * The answer to store: the draft itself for an answer that differs from it only in kinds of line breaks and in white
+ * space at the ends, which text fields and messengers change (§5.7.4(5)).
+ */
+export const finalAnswer = ({ draft }: Question, answer: string): string =>
+  draft !== undefined && essence(draft) === essence(answer) ? draft : answer;
+
+interface GivenAnswer {
+  readonly answer: string;
+  readonly note: string | undefined;
+  readonly now: number;
+}
+
+/** The question with an answer that it accepts. */
+export const answeredQuestion = (
+  question: Question,
+  { answer, note, now }: GivenAnswer,
+): Question => ({
+  ...question,
+  status: "answered",
+  answer,
+  answered_at: now,
+  ...(question.draft !== undefined && { edited: answer !== question.draft }),
+  ...(note !== undefined && { note }),
+});
 
 const ENDS = {
   pending: "The question is pending.",

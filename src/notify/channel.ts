@@ -188,7 +188,7 @@ export interface Destination {
   readonly handle: string | null;
   /**
    * The codes of buttons that answer without an address of Relay, by what the button says: for a question, each
-   * option that the notification offers; for a test, `TEST_ANSWER` of listen.ts alone. Null if the channel does not listen,
+   * answer that the notification may offer (offers.ts); for a test, `TEST_ANSWER` of listen.ts alone. Null if the channel does not listen,
    * but for a test, which can also be answered at an address of Relay (§19.2.10).
    */
   readonly codes: ReadonlyMap<string, string> | null;

@@ -8,6 +8,8 @@ import type { Signer } from "../signer.ts";
 
 /** The choice of a code. Numbers below these are the option of a question, by its place from 0. */
 export const CHOICES = {
+  /** The draft of a question, as it is. */
+  approve: 251,
   /** Remind the person of the question later. */
   remind_soon: 252,
   remind_later: 253,

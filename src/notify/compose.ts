@@ -31,7 +31,7 @@ export function composeQuestion(
   key: Agent,
   { full, again = false }: ContentOptions & Partial<Pick<Alert, "again">>,
 ): Alert {
-  const { id, key_id, task_id, kind, expires_at } = question;
+  const { id, key_id, task_id, kind, draft, expires_at } = question;
   return {
     kind: "question",
     event: "question.created",
@@ -45,7 +45,13 @@ export function composeQuestion(
     priority: "urgent",
     again,
     actions: full
-      ? { kind, ...answersTo(question), own_words: takesOwnWords(question), expires_at }
+      ? {
+          kind,
+          ...answersTo(question),
+          ...(draft !== undefined && { draft }),
+          own_words: takesOwnWords(question),
+          expires_at,
+        }
       : { kind, options: [], own_words: false, expires_at },
     expires_at,
   };
@@ -91,16 +97,17 @@ function answersTo({
 
 /**
  * The body of a question: prompt, fallback and the first lines of the context, in this order, so that
- * shortening drops the context first. For a request for permission, the prompt alone: the agent's words
- * below it could pass for a part of it.
+ * shortening drops the context first. A draft takes the place of the context: below it, nothing could pass for a part of
+ * it. For a request for permission, the prompt alone: the agent's words below it could pass for a part of it.
  */
-function askedIn({ prompt, fallback, context, action }: Question): string {
+function askedIn({ prompt, fallback, draft, context, action }: Question): string {
   if (action !== undefined) return prompt;
   const otherwise =
     fallback === undefined
       ? []
       : [`Otherwise: ${shorten(fallback, NOTIFICATION_LIMITS.fallback_bytes)}`];
-  return [prompt, ...otherwise, ...firstLines(context ?? "")].join("\n");
+  const more = draft === undefined ? firstLines(context ?? "") : ["Draft:", draft];
+  return [prompt, ...otherwise, ...more].join("\n");
 }
 
 /** The first lines that are neither blank nor a code fence, and `…` if there are more. */
@@ -115,6 +122,10 @@ function firstLines(context: string): string[] {
 const shorten = (text: string, bytes: number): string =>
   bytesOf(text) <= bytes ? text : cut(text, bytes);
 
+/** How a question was answered, for the person; an approved draft is not repeated. */
+export const describeAnswer = ({ answer, edited }: Question): string =>
+  edited === false ? "Approved" : `Answered: ${answer}`;
+
 const ENDED = { answered: "Answered", expired: "Expired", cancelled: "Cancelled", pending: "" };
 
 /** Says how a question ended. `subject`: its id; `question` is null if it was deleted with its key. */
@@ -125,8 +136,8 @@ export function composeEndedQuestion(
   { full, expires_at }: ContentOptions & Pick<EndedAlert, "expires_at">,
 ): EndedAlert {
   const title = key ? `Question from ${key.label}` : "Question";
-  const { status = "cancelled", answer = null } = question ?? {};
-  const body = full && answer !== null ? `${ENDED[status]}: ${answer}` : ENDED[status];
+  const status = question?.status ?? "cancelled";
+  const body = full && question?.answer != null ? describeAnswer(question) : ENDED[status];
   const asked =
     full && question !== null
       ? { text: askedIn(question), is_request: question.action !== undefined }

@@ -45,6 +45,11 @@ interface Actions {
    * the page, and options that permit the request are left out (§14.3.8).
    */
   readonly shows?: "whole" | "part";
+  /**
+   * The draft that a button may answer with, which the body ends with (offers.ts). Absent without one, and for generic
+   * content.
+   */
+  readonly draft?: string;
   /** True if the person may also answer in other words, which every `text` is answered in. False for generic content. */
   readonly own_words: boolean;
 }

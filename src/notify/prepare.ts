@@ -19,6 +19,7 @@ import {
 } from "./compose.ts";
 import { TEST_ANSWER } from "./listen.ts";
 import type { Activity, Alert, Notification } from "./notification.ts";
+import { offeredAnswers } from "./offers.ts";
 import { isImportant } from "./settings-filter.ts";
 
 type Preparation =
@@ -123,12 +124,12 @@ export function codesOf(
     return new Map([[TEST_ANSWER, codeOf({ ...of, subject, choice: CHOICES.test })]]);
   }
   if (notification.kind !== "question") return new Map();
-  const offered = notification.actions?.options ?? [];
+  const subject = notification.subject;
   return new Map(
-    offered.flatMap((option) => {
-      const choice = options.indexOf(option);
-      const subject = notification.subject;
-      return choice < 0 ? [] : [[option, codeOf({ ...of, subject, choice })]];
+    offeredAnswers(notification, true).flatMap(({ label }) => {
+      const is_draft = notification.actions?.draft !== undefined;
+      const choice = is_draft ? CHOICES.approve : options.indexOf(label);
+      return choice < 0 ? [] : [[label, codeOf({ ...of, subject, choice })]];
     }),
   );
 }

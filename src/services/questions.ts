@@ -16,9 +16,11 @@ import { type AccountCaller, type Caller, callerId, type KeyCaller } from "../mo
 import type { IdempotentRequest } from "../model/idempotency.ts";
 import type { McpSession } from "../model/mcp-session.ts";
 import {
+  answeredQuestion,
   asListed,
   checkAnswer,
   describeEnd,
+  finalAnswer,
   newQuestion,
   type Question,
   type QuestionInput,
@@ -285,12 +287,13 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     answer: (
       caller: AccountCaller,
       id: string,
-      answer: string,
+      given: string,
       { idempotent_request, note }: AnswerOptions,
     ): Promise<Question> =>
       untilDecided(async () => {
         const row = await readNow(caller, id);
         const question = asListed(row.question);
+        const answer = finalAnswer(question, given);
         if ((await idempotency.findResult(idempotent_request)) !== undefined) return question;
         if (caller.ticket && question.answer === answer) return question;
         if (question.status !== "pending") {
@@ -298,8 +301,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
         }
         checkAnswer(question, answer);
         assertOffered(caller, question, answer);
-        const answered = { status: "answered" as const, answer, answered_at: clock.now() };
-        const next: Question = { ...question, ...answered, ...(note !== undefined && { note }) };
+        const next = answeredQuestion(question, { answer, note, now: clock.now() });
         const done = (changed: QuestionRevision) =>
           idempotency.record(idempotent_request, caller, changed);
         const by = caller.ticket?.channel_id ?? null;

@@ -8,6 +8,7 @@ import type { AccountCaller } from "../model/caller.ts";
 import type { Question } from "../model/question.ts";
 import { REPLY_LIMITS } from "../notification-limits.ts";
 import { CHOICES, REMINDERS, readCode } from "../notify/codes.ts";
+import { describeAnswer } from "../notify/compose.ts";
 import type { ListenEvent, ListenOutcome } from "../notify/listen.ts";
 import type { Nudges } from "./nudges.ts";
 import type { Questions } from "./questions.ts";
@@ -93,7 +94,7 @@ export function createReplies(deps: RepliesDeps) {
       idempotent_request: null,
     });
     const full = settings.push_content === "full";
-    const text = full ? `Answered: ${answered.answer}` : "Answered.";
+    const text = full ? describeAnswer(answered) : "Answered.";
     return { is: is_new ? "answered" : "same", text, question_id };
   };
 
@@ -160,7 +161,9 @@ export function createReplies(deps: RepliesDeps) {
     if (before) return before;
     if (!admitCode(account_id)) return UNKNOWN;
     const of = { question_id: subject, channel_id, account_id };
-    const outcome = await onQuestion(of, ({ options }) => options[choice]);
+    const outcome = await onQuestion(of, ({ options, draft }) =>
+      choice === CHOICES.approve ? draft : options[choice],
+    );
     remember(handled, code, outcome.is === "answered" ? { ...outcome, is: "same" } : outcome);
     return outcome;
   };

@@ -91,6 +91,79 @@ test("relay ask sends every field that the person needs, and prints the note tha
   });
 });
 
+test("relay ask --draft prints the final text, and says on standard error if it was edited", async () => {
+  const { home, start, answer, pending } = await createWorker();
+  const draft = "Hello Ada,\r\n\r\nthe build is green.";
+  const path = join(home, "draft.txt");
+  writeFileSync(path, `\ufeff${draft}\n`);
+  const printed = "Hello Ada,\n\nthe build is green.\n";
+  for (const [given, out, err] of [
+    [draft, printed, ""],
+    ["No, not today", "No, not today\n", "The draft was edited.\n"],
+  ] as const) {
+    const asked = start(["ask", "Send this?", "--draft", path]);
+    expect(await pending()).toMatchObject({ kind: "text", draft });
+    await answer(given);
+    expect([await asked.code, asked.printed]).toEqual([0, { out, err }]);
+  }
+  const piped = start(["ask", "Send this?", "--text", "--draft", "-", "--json"], {
+    input: async () => "from a pipe\n",
+  });
+  expect((await pending()).draft).toBe("from a pipe");
+  await answer("from a pipe");
+  expect(await piped.code).toBe(0);
+  expect(JSON.parse(piped.printed.out)).toMatchObject({ answer: "from a pipe", edited: false });
+});
+
+test("relay ask names what is wrong with a draft, and asks nothing", async () => {
+  const { home, run, count } = await createWorker();
+  const file = (name: string, content: string | Uint8Array) => {
+    const path = join(home, name);
+    writeFileSync(path, content);
+    return path;
+  };
+  const wrong: [string[], string][] = [
+    [["--draft", file("empty", "")], "empty is empty: a draft needs text"],
+    [["--draft", file("blank", " \n\n")], "blank is empty: a draft needs text"],
+    [
+      ["--draft", file("long", "😀".repeat(4_001))],
+      "long is too long: a draft can have at most 4,000 characters",
+    ],
+    [
+      ["--draft", file("huge", "x".repeat(1_000_000))],
+      "huge is too long: a draft can have at most 4,000 characters",
+    ],
+    [["--draft", file("latin", new Uint8Array([0x48, 0xe9, 0x0a]))], "latin is not text in UTF-8"],
+    [["--draft", join(home, "nothing")], "nothing cannot be read: check the path"],
+    [["--draft", home], "cannot be read: check the path"],
+    [["--draft", "-", "--context", "-"], "only one of --draft and --context can be standard input"],
+    [
+      ["--draft", "x", "--other"],
+      "a draft is answered with a text: leave out --choice and --other",
+    ],
+    [["--draft", "x", "--choice", "a", "--choice", "b"], "a draft is answered with a text"],
+  ];
+  for (const [words, why] of wrong) {
+    const { code, out, err } = await run(["ask", "Send this?", ...words]);
+    expect([code, out]).toEqual([3, ""]);
+    expect(err).toContain(why);
+  }
+  const fatal = async (_: unknown, options?: { readonly fatal: boolean }) => {
+    if (options?.fatal) throw new TypeError("invalid");
+    return "\ufffd";
+  };
+  const { err } = await run(["ask", "Send this?", "--draft", "-"], { input: fatal });
+  expect(err).toContain("standard input is not text in UTF-8");
+  expect(await count()).toBe(0);
+  // 4,000 characters of four bytes fit, with a line break at the end.
+  const { start, pending, answer } = await createWorker();
+  const longest = "😀".repeat(4_000);
+  const asked = start(["ask", "Send this?", "--draft", file("longest", `${longest}\r\n`)]);
+  expect((await pending()).draft).toBe(longest);
+  await answer("ok");
+  expect(await asked.code).toBe(0);
+});
+
 test("a question that nobody answers exits with 2, and the fallback is printed", async () => {
   const { start, asks } = await createWorker();
   const asked = start(["ask", "Deploy?", "--wait", "1m", "--fallback", "No"]);

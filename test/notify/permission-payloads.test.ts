@@ -158,11 +158,11 @@ test("generic content names neither the command nor the folder, and offers no an
 
 test("a permission request that is cut for the push service loses its buttons [§14.3.8]", () => {
   const { request } = renderAll(questionOf("x".repeat(150)));
-  const { message, shows } = request;
+  const { message, uncut } = request;
   const bytes = Buffer.byteLength(JSON.stringify(message)) - 50;
-  const cut = fit(message, bytes, shows)!.notification;
+  const cut = fit(message, bytes, uncut)!.notification;
   expect([cut.actions, cut.data.answers]).toEqual([[], undefined]);
-  expect(fit(message, bytes + 50, shows)).toEqual(message);
+  expect(fit(message, bytes + 50, uncut)).toEqual(message);
   // The same holds where the other channels cut a body.
   const alert = composeQuestion(questionOf("ls"), key, { full: true });
   const long = { ...alert, body: "x".repeat(5_000) };

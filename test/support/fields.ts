@@ -144,6 +144,7 @@ export const FIELDS: Readonly<Record<string, Row>> = {
   // False means absent, and is not stored.
   allow_other: { ...BOOLEAN, good: json(true, false) },
   fallback: { ...text(4_000), beside: { allow_other: true } },
+  draft: { ...text(4_000), beside: { kind: "text" } },
   note: { ...text(1_000), beside: { answer: "Yes" } },
   expires_in: integer(60, 86_400),
   // The question of the test world lasts an hour: every time is brought forward to its end.

@@ -229,6 +229,14 @@ async function rehearse(old_tree: string, database_url: string): Promise<void> {
     const { remind_at } = await send(newer, token, `POST ${path}/reminder`, { minutes: 10 });
     await send(older, token, `POST ${path}/answer`, { answer: "Yes" });
     assert.equal((await send(newer, token, `GET ${path}`)).remind_at, remind_at);
+    for (const answer of ["draft", "other"]) {
+      const asked = await send(newer, secret, "POST /v1/questions", {
+        ...{ prompt: "p", kind: "text", draft: "draft" },
+      });
+      await send(older, token, `POST /v1/questions/${asked.id}/answer`, { answer });
+      const { edited } = await send(newer, secret, `GET /v1/questions/${asked.id}`);
+      assert.equal(edited, answer !== "draft");
+    }
   };
   const say = (what: string) => process.stdout.write(`  ${what}\n`);
 

@@ -101,6 +101,15 @@ webTest("a notification button answers by its ticket while no page is open", asy
   await until(async () => (await delivery()).opened_at !== null);
   expect((await delivery()).shown_at).toBeNumber();
 
+  // A draft is approved by the same button, whose label stands for it.
+  const mail = { prompt: "Send this?", kind: "text", draft: "Hello Ada,\nall is well." };
+  const drafted = await ask(agent.send, mail);
+  await until(async () => (await shownTo(drafted.id))[0]?.endsWith(mail.draft));
+  await clickOn(worker, drafted.id, "answer-0");
+  await until(async () => (await shownTo(drafted.id))[0] === "Answered: Approve");
+  const approved = await person.send(`GET /v1/questions/${drafted.id}`);
+  expect(approved.body).toMatchObject({ answer: mail.draft, edited: false });
+
   const late = await ask(agent.send, { prompt: "Late?" });
   await until(async () => (await shownTo(late.id))[0] === "Late?");
   // The end must not come first.

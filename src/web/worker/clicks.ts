@@ -15,7 +15,10 @@ export async function handleClick({ notification, action }: ClickEvent): Promise
   const data = (notification.data ?? {}) as ShownData;
   const answer = answerOf(data, action);
   const ticket = ticketOf(data);
-  if (answer !== null && ticket) return answerQuestion(notification, data, ticket, answer);
+  if (answer !== null && ticket) {
+    const label = labelOf(notification, action) ?? answer;
+    return answerQuestion(notification, data, ticket, { label, answer });
+  }
   notification.close();
   const { code } = data;
   if (code !== undefined) {
@@ -35,6 +38,11 @@ function answerOf({ answers }: ShownData, action: string): string | null {
   return index === undefined ? null : (answers?.[Number(index)] ?? null);
 }
 
+/** What the button that was clicked says; undefined in browsers that do not tell. */
+function labelOf({ actions }: ClickEvent["notification"], action: string): string | undefined {
+  return actions?.find((one) => one.action === action)?.title;
+}
+
 /** The ticket in the data of a notification; null if it has none. */
 export function ticketOf({ question_id, ticket }: ShownData): Ticket | null {
   return question_id && ticket ? { question_id, ticket } : null;
@@ -50,14 +58,14 @@ async function answerQuestion(
   { title, tag, lang, dir }: Notification,
   data: ShownData,
   ticket: Ticket,
-  answer: string,
+  { label, answer }: { readonly label: string; readonly answer: string },
 ): Promise<void> {
   const ended: ShownData = { ...data, event: "ended" };
   const tell = (body: string) =>
     inTurn(() => show(title, { tag, lang, dir, body, silent: true, data: ended }));
-  await tell(`Sending: ${answer}`);
+  await tell(`Sending: ${label}`);
   const outcome = await sendAnswer(ticket, answer);
-  await tell(textOf(outcome, answer));
+  await tell(textOf(outcome, label));
   if (outcome.is === "refused" || outcome.is === "unreachable") {
     // If the browser does not permit it any more, a click on the new notification does the same.
     await openRoute(routeOf(data)).catch(() => null);
@@ -73,18 +81,19 @@ const ENDED: Readonly<Record<string, string>> = {
   expired: "Expired",
 };
 
-function textOf(outcome: AnswerOutcome, answer: string): string {
+/** `label`: what the button says, which for a draft is shorter than the answer. */
+function textOf(outcome: AnswerOutcome, label: string): string {
   switch (outcome.is) {
     case "answered":
-      return `Answered: ${outcome.answer}`;
+      return `Answered: ${label}`;
     case "ended": {
       const ended = ENDED[outcome.status] ?? "No longer open";
-      return `${ended}${outcome.answer === null ? "" : `: ${outcome.answer}`}. Not sent: ${answer}`;
+      return `${ended}${outcome.answer === null ? "" : `: ${outcome.answer}`}. Not sent: ${label}`;
     }
     case "refused":
-      return `Not sent: ${answer}. Open Relay to answer.`;
+      return `Not sent: ${label}. Open Relay to answer.`;
     case "unreachable":
-      return `Not sent: ${answer}. The server can't be reached.`;
+      return `Not sent: ${label}. The server can't be reached.`;
   }
 }
 

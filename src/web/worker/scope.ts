@@ -20,7 +20,7 @@ export interface PushEvent extends WorkerEvent {
   readonly appBadge?: number | null;
 }
 export interface ClickEvent extends WorkerEvent {
-  readonly notification: Notification;
+  readonly notification: Notification & Pick<ShownOptions, "actions">;
   /** Name of the button that was clicked; empty for the notification itself. */
   readonly action: string;
 }

@@ -20,7 +20,7 @@ export interface Ticket {
 
 /** The outcome of an answer. */
 export type AnswerOutcome =
-  | { readonly is: "answered"; readonly answer: string }
+  | { readonly is: "answered" }
   /** The question had ended. `answer`: null unless another answer came first. */
   | { readonly is: "ended"; readonly status: string; readonly answer: string | null }
   /** The server refused it, or could not be reached. */
@@ -30,7 +30,7 @@ export type AnswerOutcome =
 export async function sendAnswer(ticket: Ticket, answer: string): Promise<AnswerOutcome> {
   const response = await persist(() => request(ticket, "POST", "/answer", { answer }));
   if (!response) return { is: "unreachable" };
-  if (response.ok) return (await isJson(response)) ? { is: "answered", answer } : { is: "refused" };
+  if (response.ok) return (await isJson(response)) ? { is: "answered" } : { is: "refused" };
   if (response.status !== 409) return { is: "refused" };
   const read = await persist(() => request(ticket, "GET", ""));
   const question = read?.ok ? await read.json().catch(() => null) : null;

@@ -11,6 +11,7 @@ import type {
   Silent,
   Test,
 } from "../../notification.ts";
+import { fitsNotification } from "../../offers.ts";
 
 export interface ApnsRequest extends Rendered {
   readonly token: string;
@@ -80,6 +81,26 @@ function rendered(notification: Exclude<Notification, EndedAlert | Test>): Rende
 const QUIET = { priority: 5, collapse_id: null } as const;
 
 function renderAlert(notification: Alert): Rendered {
+  const { subject, urgency, expires_at, body } = notification;
+  const approvable = notification.actions?.draft !== undefined && fitsNotification(body);
+  const offered = alertPayload(notification, approvable);
+  // A draft that was cut cannot be approved.
+  const payload = approvable && offered.body !== body ? alertPayload(notification, false) : offered;
+  return {
+    type: "alert",
+    topic: "",
+    priority: urgency === "passive" ? 5 : 10,
+    expiration: Math.floor(expires_at),
+    collapse_id: subject,
+    payload: payload.fitted,
+  };
+}
+
+/** The payload, and its body as far as there is room for it. `approvable`: the app may offer to approve the draft. */
+function alertPayload(
+  notification: Alert,
+  approvable: boolean,
+): { readonly fitted: Payload; readonly body: string } {
   const { event, subject, key_id, task_id, urgency, actions } = notification;
   const { title, subtitle, body } = notification;
   const alert = { title, subtitle, body };
@@ -87,7 +108,7 @@ function renderAlert(notification: Alert): Rendered {
     aps: {
       alert,
       ...(urgency !== "passive" && { sound: "default" }),
-      ...(actions && { category: CATEGORY[actions.kind] }),
+      ...(actions && { category: approvable ? "QUESTION_DRAFT" : CATEGORY[actions.kind] }),
       "interruption-level": INTERRUPTION[urgency],
       "relevance-score": RELEVANCE[notification.priority],
       "thread-id": key_id,
@@ -103,6 +124,7 @@ function renderAlert(notification: Alert): Rendered {
         question_id: subject,
         kind: actions.kind,
         ...(actions.options.length > 0 && { options: actions.options }),
+        ...(approvable && { draft: actions.draft }),
         expires_at: actions.expires_at,
       }),
     },
@@ -114,14 +136,7 @@ function renderAlert(notification: Alert): Rendered {
   ]);
   // A request for permission that was cut does not show all that it permits.
   if (actions?.shows === "whole" && alert.body !== body) delete fitted.relay.options;
-  return {
-    type: "alert",
-    topic: "",
-    priority: urgency === "passive" ? 5 : 10,
-    expiration: Math.floor(notification.expires_at),
-    collapse_id: subject,
-    payload: fitted,
-  };
+  return { fitted, body: alert.body };
 }
 
 function renderSilent({ key_id, clear, expires_at }: Silent): Rendered {

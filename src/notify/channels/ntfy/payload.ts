@@ -4,12 +4,13 @@ import type { Destination } from "../../channel.ts";
 import { bytesOf, cut } from "../../cut.ts";
 import { TEST_ANSWER } from "../../listen.ts";
 import type { Alert, Notification } from "../../notification.ts";
+import { fitsNotification, type OfferedAnswer, offeredAnswers } from "../../offers.ts";
 
 /** Bytes of a message as a JSON string; ntfy turns a longer one into an attachment. */
 const MESSAGE_BYTES = 4_095;
 /** Bytes of a whole publish; ntfy refuses more than twice the size of a message. */
 const PUBLISH_BYTES = 8_000;
-/** Options up to which each has a button, since ntfy takes no more; and bytes of all buttons of a publish. */
+/** Answers up to which each has a button, since ntfy takes no more; and bytes of all buttons of a publish. */
 const BUTTONS = 3;
 const BUTTONS_BYTES = 4_000;
 
@@ -91,7 +92,8 @@ export function render(notification: Notification, destination: Destination): Nt
         ...(actions.length > 0 && { actions }),
         sequence_id: subject,
       });
-      const whole = notification.actions?.shows === "whole";
+      const { shows, draft } = notification.actions ?? {};
+      const whole = shows === "whole" || draft !== undefined;
       const sent = whole ? withoutCutAnswers(request, body) : request;
       return notification.again ? { ...sent, again: true } : sent;
     }
@@ -124,21 +126,23 @@ export function parse(address: string): NtfyAddress {
   }
 }
 
-/** A button for each option, and Open if the body shows only a part. None if they do not all fit. */
+/** A button for each answer, and Open if the body shows only a part. None if they do not all fit. */
 function actionsOf(
-  { subject, actions }: Alert,
+  alert: Alert,
   address: NtfyAddress,
   { base_url, ticket, codes }: Destination,
 ): readonly Action[] {
-  const options = actions?.kind === "text" ? [] : (actions?.options ?? []);
-  if (options.length > BUTTONS) return [];
+  const { subject, actions } = alert;
+  const answers = offeredAnswers(alert, fitsNotification(alert.body));
+  if (answers.length > BUTTONS) return [];
   const made: Action[] = [];
   if (address.replies !== undefined) {
     // Without a token, who else reads the topic could permit something: only the answer that permits nothing.
     const may_permit = address.token !== null || actions?.shows === undefined;
-    made.push(...replyButtons(may_permit ? options : options.slice(-1), address, codes));
+    const labels = answers.map(({ label }) => label);
+    made.push(...replyButtons(may_permit ? labels : labels.slice(-1), address, codes));
   } else if (address.buttons && base_url !== null && ticket !== null) {
-    made.push(...options.map((answer) => ticketButton(answer, subject, base_url, ticket)));
+    made.push(...answers.map((one) => ticketButton(one, subject, base_url, ticket)));
   } else return [];
   if (actions?.shows === "part" && base_url !== null) {
     made.push({ action: "view", label: "Open", url: pageOf("question", subject, base_url) });
@@ -173,13 +177,13 @@ function testButtons(
 
 /** Answers at Relay's own address. */
 const ticketButton = (
-  answer: string,
+  { label, answer }: OfferedAnswer,
   subject: string,
   base_url: string,
   ticket: string,
 ): HttpAction => ({
   action: "http",
-  label: answer,
+  label,
   url: `${base_url}/v1/questions/${subject}/answer`,
   method: "POST",
   headers: { Authorization: `Bearer ${ticket}`, "Content-Type": "application/json" },
@@ -192,12 +196,12 @@ const ticketButton = (
  * user may read and write on the server.
  */
 function replyButtons(
-  answers: readonly string[],
+  labels: readonly string[],
   { server, replies }: NtfyAddress,
   codes: Destination["codes"],
 ): HttpAction[] {
   if (replies === undefined) return [];
-  return answers.flatMap((label): HttpAction[] => {
+  return labels.flatMap((label): HttpAction[] => {
     const message = codes?.get(label);
     if (message === undefined) return [];
     return [
@@ -230,7 +234,7 @@ function clickOf(kind: Alert["kind"], subject: string, base_url: string | null) 
 const pageOf = (kind: Alert["kind"], subject: string, base_url: string): string =>
   `${base_url}/#/${kind === "question" ? "questions" : "tasks"}/${subject}`;
 
-/** Removes the buttons of a request for permission that was cut, since it no longer shows all. */
+/** Removes the buttons of a request for permission or a draft that was cut, since it no longer shows all. */
 function withoutCutAnswers(request: NtfyRequest, body: string): NtfyRequest {
   const { actions: _, ...publish } = request.publish;
   return request.publish.message === body ? request : { ...request, publish };

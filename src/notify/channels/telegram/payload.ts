@@ -4,6 +4,7 @@ import type { Destination } from "../../channel.ts";
 import { cutUnits } from "../../cut.ts";
 import { TEST_ANSWER } from "../../listen.ts";
 import type { Alert, EndedAlert, Notification } from "../../notification.ts";
+import { offeredAnswers } from "../../offers.ts";
 import { parseAddress, type TelegramAddress } from "./address.ts";
 
 /** UTF-16 units of a message. */
@@ -80,11 +81,16 @@ function questionMessage(
 ): Message {
   const { title, body, subject, actions } = alert;
   const is_request = actions?.shows !== undefined;
-  const text = { title, body, fixed: is_request, end: howToReply(actions) };
-  const message = messageOf(text);
-  // A request for permission that was cut no longer shows all.
-  const is_cut = is_request && !message.text.includes(body);
-  const buttons = is_cut ? [] : buttonsOf(actions?.options ?? [], codes);
+  const messageWith = (end: string | null) => messageOf({ title, body, fixed: is_request, end });
+  const whole = messageWith(howToReply(actions));
+  const is_cut = !whole.text.includes(body);
+  const message = is_cut && actions?.draft !== undefined ? messageWith(CUT_DRAFT) : whole;
+  // A request for permission that was cut no longer shows all, and neither does a draft.
+  const offered = is_request && is_cut ? [] : offeredAnswers(alert, !is_cut);
+  const buttons = buttonsOf(
+    offered.map(({ label }) => label),
+    codes,
+  );
   const short = buttons.every((one) => one.text.length <= SHORT_LABEL);
   const rows = short ? [buttons.slice(0, 2), buttons.slice(2)] : buttons.map((one) => [one]);
   const open = openLink("questions", subject, base_url);
@@ -99,8 +105,11 @@ function endedMessage({ title, body, asked }: EndedAlert): Message {
   return messageOf({ title, body: asked.text, fixed: asked.is_request, end });
 }
 
+const CUT_DRAFT = "To approve it, open Relay. To answer with another text, reply to this message.";
+
 function howToReply(actions: Alert["actions"]): string | null {
   if (!actions?.own_words) return null;
+  if (actions.draft !== undefined) return "To change it, reply with the whole text.";
   return actions.kind === "text"
     ? "To answer, reply to this message."
     : "To answer in your own words, reply to this message.";

@@ -89,7 +89,7 @@ export function createWebPushClient({ subject, hosts, proxy, direct, clock }: We
   const exchange = async (request: WebPushRequest, signal: AbortSignal): Promise<Response> => {
     const response = await post(request, signal);
     if (response.status !== 413) return response;
-    const message = fit(request.message, SHORT_BYTES, request.shows);
+    const message = fit(request.message, SHORT_BYTES, request.uncut);
     return message === null ? response : post({ ...request, message }, signal);
   };
 

@@ -10,11 +10,12 @@ import type { Destination } from "../../channel.ts";
 import { bytesOf, cut } from "../../cut.ts";
 import { TEST_ANSWER } from "../../listen.ts";
 import type { Alert, EndedAlert, Notification, Test } from "../../notification.ts";
+import { fitsNotification, type OfferedAnswer, offeredAnswers } from "../../offers.ts";
 import { parseAddress, type Subscription } from "./subscription.ts";
 
 /** Bytes of JSON: an encrypted message of 4,096 bytes, less its header, tag and delimiter (RFC 8291). */
 export const PLAINTEXT_BYTES = 3_993;
-/** Options of a question up to which each has a button: what Chromium shows. */
+/** Answers to a question up to which each has a button: what Chromium shows. */
 const BUTTONS = 2;
 /** Bytes of JSON that a shortened text has at least. */
 const LEAST_TEXT = 40;
@@ -28,8 +29,8 @@ export interface WebPushRequest {
   readonly urgency: Urgency;
   /** A later message with the same subject replaces one that waits at the push service. */
   readonly subject: string;
-  /** `shows` of the alert's actions. */
-  readonly shows?: "whole" | "part" | undefined;
+  /** True: it has buttons only as long as its body is not cut. */
+  readonly uncut: boolean;
   /** Epoch seconds until which the push service keeps it; null if only a browser that is connected now gets it. */
   readonly keep_until: number | null;
 }
@@ -52,7 +53,7 @@ export function render(
         message,
         urgency: urgencyOf(notification),
         subject: notification.subject,
-        shows: notification.kind === "question" ? notification.actions?.shows : undefined,
+        uncut: needsWholeBody(notification),
         keep_until: keptUntil(notification, destination),
       };
     }
@@ -75,6 +76,13 @@ function keptUntil(notification: VisibleNotification, { shown }: Destination): n
   return notification.kind === "ended" && shown === false ? null : notification.expires_at;
 }
 
+/** True if answers may be offered only below the whole body: to a request for permission, and to a draft. */
+function needsWholeBody(notification: VisibleNotification): boolean {
+  if (notification.kind !== "question") return false;
+  const { shows, draft } = notification.actions ?? {};
+  return shows === "whole" || draft !== undefined;
+}
+
 function messageOf(
   notification: VisibleNotification,
   { base_url, ticket, badge, codes }: Destination,
@@ -83,10 +91,10 @@ function messageOf(
   const navigate = addressOf(notification, base_url ?? "");
   const alert = kind === "question" || kind === "task" ? notification : null;
   const app_badge = badge === null ? {} : { app_badge: badge };
-  const labels = kind === "question" ? labelsOf(notification) : [];
+  const buttons = kind === "question" ? buttonsOf(notification) : [];
   const shows = alert?.actions?.shows;
   const code = kind === "test" ? codes?.get(TEST_ANSWER) : undefined;
-  const compose = (answers: readonly string[]): PushMessage => ({
+  const compose = (answers: readonly OfferedAnswer[]): PushMessage => ({
     web_push: DECLARATIVE,
     ...app_badge,
     notification: {
@@ -102,7 +110,7 @@ function messageOf(
       ...app_badge,
       actions: [
         ...answers.map(
-          (label, i): PushAction => ({ action: `answer-${i}`, title: label, navigate }),
+          ({ label }, i): PushAction => ({ action: `answer-${i}`, title: label, navigate }),
         ),
         ...(shows === "part" ? [{ action: "open", title: "Open", navigate } as const] : []),
         ...(code === undefined
@@ -111,13 +119,13 @@ function messageOf(
       ],
       data: {
         ...dataOf(notification, ticket),
-        ...(answers.length > 0 && { answers }),
+        ...(answers.length > 0 && { answers: answers.map(({ answer }) => answer) }),
         ...(code !== undefined && { code }),
       },
     },
   });
   const bytes = PLAINTEXT_BYTES;
-  return fit(compose(labels), bytes, shows) ?? fit(compose([]), bytes);
+  return fit(compose(buttons), bytes, needsWholeBody(notification)) ?? fit(compose([]), bytes);
 }
 
 /** The URL to open, relative to the page if the server's own address is not known. */
@@ -128,10 +136,10 @@ function addressOf(notification: VisibleNotification, base: string): string {
   return `${base}/#/${about === "question" ? "questions" : "tasks"}/${subject}`;
 }
 
-/** The options that get buttons: all or none. */
-function labelsOf({ actions }: Alert): readonly string[] {
-  if (!actions || actions.kind === "text") return [];
-  return actions.options.length <= BUTTONS ? actions.options : [];
+/** The answers that get buttons: all or none. */
+function buttonsOf(alert: Alert): readonly OfferedAnswer[] {
+  const answers = offeredAnswers(alert, fitsNotification(alert.body));
+  return answers.length <= BUTTONS ? answers : [];
 }
 
 /** The text, with the agent of a task, or the options of a choice that has no buttons. */
@@ -166,18 +174,16 @@ function dataOf(notification: VisibleNotification, ticket: string | null): PushD
 
 /**
  * Fits a message into `bytes` of JSON by shortening its body, then its title; null if the rest alone is
- * too large. A request for permission that was shown whole loses its buttons if its body is cut.
+ * too large. With `uncut`, it loses its buttons if its body is cut.
  */
-export function fit(
-  message: PushMessage,
-  bytes: number,
-  shows?: "whole" | "part",
-): PushMessage | null {
+export function fit(message: PushMessage, bytes: number, uncut = false): PushMessage | null {
   const fitted = fitTexts(message, bytes);
-  if (fitted === null || shows !== "whole") return fitted;
-  if (fitted.notification.body === message.notification.body) return fitted;
-  const { answers: _, ...data } = fitted.notification.data;
-  return { ...fitted, notification: { ...fitted.notification, actions: [], data } };
+  if (!uncut || fitted?.notification.body === message.notification.body) return fitted;
+  const { answers: _, ...data } = message.notification.data;
+  return fitTexts(
+    { ...message, notification: { ...message.notification, actions: [], data } },
+    bytes,
+  );
 }
 
 function fitTexts(message: PushMessage, bytes: number): PushMessage | null {

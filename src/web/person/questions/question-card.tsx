@@ -25,6 +25,7 @@ import { AnswerForm, draftName } from "./answer-form.tsx";
 import { keyOf, optionOf } from "./answer-keys.ts";
 import { AnswerOptions, isNoteTooLong, noteName } from "./answer-options.tsx";
 import { DeliveryLine } from "./delivery-line.tsx";
+import { DraftForm, isSameText } from "./draft-form.tsx";
 import { WaitingAnswer } from "./kept-answers.tsx";
 import { DENY, FORMS } from "./permission-words.ts";
 import { Fallback, QuestionContext } from "./question-context.tsx";
@@ -177,7 +178,9 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
     keptAnswers.drop(id);
     onAnswer(null);
     if (!waiting) return;
-    if (!question.options.includes(waiting.answer)) keepDraft(draftName(id), waiting.answer);
+    const { options, draft = "" } = question;
+    const is_own = !options.includes(waiting.answer) && !isSameText(waiting.answer, draft);
+    if (is_own) keepDraft(draftName(id), waiting.answer);
     if (waiting.note !== undefined) keepDraft(noteName(id), waiting.note);
   };
 
@@ -251,6 +254,15 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
       <div className="mt-4">
         {waiting ? (
           <WaitingAnswer given={waiting} onChange={change} />
+        ) : question.draft !== undefined ? (
+          <DraftForm
+            question={question}
+            draft={question.draft}
+            expired={expired}
+            busy={sending !== null}
+            onSend={answer}
+            onDraft={onDraft}
+          />
         ) : question.kind === "text" ? (
           <AnswerForm
             id={question.id}

@@ -37,22 +37,25 @@ export function QuestionContext({ question, details }: ContextProps) {
 
 interface AgentWordsProps {
   readonly key_id: string;
+  /** Before the name of the agent. */
+  readonly what?: string;
   readonly children: ReactNode;
 }
 
 /** A frame that says which agent wrote the words in it (§2.5.4). */
-export function AgentWords({ key_id, children }: AgentWordsProps) {
+export function AgentWords({ key_id, what = "From ", children }: AgentWordsProps) {
   const key = useKey(key_id);
   return (
     // Not a section: there may be several, and landmarks need unique names.
     <figure
-      aria-label="From the agent"
+      aria-label={`${what}the agent`}
       className="isolate mt-3 overflow-clip rounded-xl border border-edge border-dashed bg-sunken"
     >
       <p className="flex items-center gap-1.5 border-edge border-b border-dashed px-3.5 py-1.5 text-soft text-sm">
         <Quote aria-hidden className="size-3.5 shrink-0" />
         <span className="said min-w-0">
-          From <bdi>{labelOf(key)}</bdi>
+          {what}
+          <bdi>{labelOf(key)}</bdi>
         </span>
       </p>
       {children}

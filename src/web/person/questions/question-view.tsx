@@ -13,6 +13,7 @@ import { useLoaded } from "../../ui/use-loaded.ts";
 import { useKeptAnswers, useSession, useStore } from "../use-store.ts";
 import { Permission } from "../views.ts";
 import { DeliveryLine } from "./delivery-line.tsx";
+import { EndedDraft } from "./draft-view.tsx";
 import { LateAnswer, lateAnswer, RefusedAnswers } from "./kept-answers.tsx";
 import { AgentLink, TaskLink } from "./question-card.tsx";
 import { Fallback, QuestionContext } from "./question-context.tsx";
@@ -109,6 +110,7 @@ function Ended({ question }: { question: Question }) {
       {question.status === "expired" && <Fallback question={question} />}
       <div className="mt-4 border-line border-t pt-3">
         <OutcomeLine question={question} />
+        <EndedDraft question={question} />
         <p className="mt-1.5 text-soft text-sm">
           {howItEnded(question, task_exists)}
           {/* When it was cancelled is not known. */}

@@ -284,13 +284,14 @@ export function OutcomeLine({ question }: { question: Question }) {
           {question.note !== undefined && (
             <span className="block font-normal text-soft text-sm">{question.note}</span>
           )}
+          {question.edited && <span className="block font-normal text-faint text-sm">Edited</span>}
         </bdi>
       )}
     </p>
   );
 }
 
-export function QuestionBadge({ question: { status } }: { question: Question }) {
+export function QuestionBadge({ question: { status, edited } }: { question: Question }) {
   const { name, tone } = STATUSES[status];
-  return <Badge tone={tone}>{name}</Badge>;
+  return <Badge tone={tone}>{edited === false ? "Approved" : name}</Badge>;
 }

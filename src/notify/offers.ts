@@ -1,0 +1,34 @@
+/** The answers that a notification offers as buttons (§14.3.8, §14.3.9); pure. */
+
+import { NOTIFICATION_LIMITS } from "../notification-limits.ts";
+import type { Alert } from "./notification.ts";
+
+/** The button that answers a question with its draft. */
+const APPROVE = "Approve";
+
+export interface OfferedAnswer {
+  readonly label: string;
+  readonly answer: string;
+}
+
+/**
+ * The buttons of an alert that answer: the options, or {@link APPROVE} for a draft. `is_whole`: whether the person sees
+ * the whole body, which ends with the draft; if not, a draft cannot be approved.
+ */
+export function offeredAnswers({ actions }: Alert, is_whole: boolean): readonly OfferedAnswer[] {
+  if (actions === null) return [];
+  const { draft, options } = actions;
+  if (draft === undefined) return options.map((option) => ({ label: option, answer: option }));
+  return is_whole ? [{ label: APPROVE, answer: draft }] : [];
+}
+
+const LINE_BREAK = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
+
+/**
+ * True if a system's notification, once opened, shows the whole body with its draft (§14.3.9). The chat of a messenger
+ * shows more.
+ */
+export function fitsNotification(body: string): boolean {
+  const { draft_characters, draft_lines } = NOTIFICATION_LIMITS;
+  return [...body].length <= draft_characters && body.split(LINE_BREAK).length <= draft_lines;
+}
