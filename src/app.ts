@@ -11,7 +11,7 @@ import { createClientAddresses } from "./http/client-address.ts";
 import { createContextFactory } from "./http/context.ts";
 import { createCors } from "./http/cors.ts";
 import { createDownloads } from "./http/downloads.ts";
-import { createHealth } from "./http/health.ts";
+import { createHealth, live } from "./http/health.ts";
 import { createMcp } from "./http/mcp.ts";
 import { pathOf, withChallenge } from "./http/oauth/metadata.ts";
 import { createOAuthRoutes } from "./http/oauth/routes.ts";
@@ -50,8 +50,14 @@ const HEALTH_SECONDS = 1.5;
 
 export type App = Awaited<ReturnType<typeof startApp>>;
 
-/** Seconds that requests under way have at a stop before their connections are cut. */
-const DRAIN = 10;
+/** Seconds in which requests are still served at a stop behind a proxy, until it sends them elsewhere. */
+const DRAIN_BEHIND_PROXY = 5;
+/**
+ * Seconds that requests under way have at a stop, those of the drain included, before their connections are cut, and
+ * at least those after a longer drain. Docker kills a process after 10.
+ */
+const STOP_WITHIN = 9;
+const LEAST_AFTER_DRAIN = 4;
 
 /** Opens and migrates the store, then listens. Throws a `ConfigError` if it cannot. */
 export async function startApp(deps: AppDeps) {
@@ -196,6 +202,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     cors,
     meter: monitor.meter,
     checkForm: source.formFault,
+    stopping: () => stopping !== undefined,
     tls,
     sendsHsts: createHstsRule(config.PUBLIC_URL, tls),
     trpc: createTrpcHandler({
@@ -245,6 +252,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
           GET: createHealth({
             probe: () => feed.newest(HEALTH_SECONDS),
             usable: store.usable,
+            stopping: () => stopping !== undefined,
             problems: () => [
               ...(store.isOther() ? (["other_store"] as const) : []),
               ...(core.clocks.differs() ? (["clock_differs"] as const) : []),
@@ -252,6 +260,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
             version: VERSION,
           }),
         },
+        "/health/live": { GET: live },
         "/v1/openapi.json": {
           GET: async () => new Response(openapi(), { headers: JSON_HEADERS }),
         },
@@ -270,13 +279,15 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
   monitor.start();
 
   let stopping: Promise<void> | undefined;
-  const stop = async () => {
+  const stop = async (drain: number) => {
+    if (drain > 0) await new Promise<void>((resolve) => void timers.after(drain, resolve));
     // Refuse new requests, end streams and waits, stop jobs, drain, write the request log, close the store.
     const drained = server.stop();
     streams.close();
     monitor.stop();
-    await core.stopWork();
-    const cut = timers.after(DRAIN, () => void server.stop(true));
+    const left = Math.max(STOP_WITHIN - drain, LEAST_AFTER_DRAIN);
+    const cut = timers.after(left, () => void server.stop(true));
+    await core.stopWork(left - 1);
     await drained;
     cut();
     await core.requestLogWriter.stop();
@@ -302,7 +313,12 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     listener,
     webhooks: core.webhooks,
     openPages: core.openPages,
-    /** Stops gracefully. A second call waits for the first. */
-    stop: (): Promise<void> => (stopping ??= stop()),
+    /**
+     * Stops gracefully: serves requests for `drain` seconds (of the configuration when absent), while `/health` says
+     * that it stops, then ends streams and waits. A second call waits for the first.
+     */
+    stop: (
+      drain = config.DRAIN_SECONDS ?? (config.TRUST_PROXY > 0 ? DRAIN_BEHIND_PROXY : 0),
+    ): Promise<void> => (stopping ??= stop(drain)),
   };
 }

@@ -132,6 +132,12 @@ export const CONFIG = {
     doc: "Number of reverse proxies in front of Relay: this many `X-Forwarded-For` entries, from the right, are trusted",
     schema: number(/^\d{1,2}$/, "must be a number of proxies from 0 to 99").default(0),
   },
+  DRAIN_SECONDS: {
+    doc: "Seconds after `SIGTERM` in which requests are still served while `/health` answers `503`; `5` behind a proxy (`TRUST_PROXY` above 0) when unset, otherwise `0`",
+    schema: number(/^\d{1,3}$/, "must be a number of seconds from 0 to 300")
+      .refine((seconds) => seconds <= 300, "must be a number of seconds from 0 to 300")
+      .optional(),
+  },
   CORS_ORIGINS: {
     doc: "Web origins that may call the API, separated by commas, such as `https://app.example`",
     schema: list(

@@ -359,16 +359,16 @@ export async function createCore(deps: AppDeps) {
       webhooks.run();
     },
 
-    /** Ends the waits, and resolves when the background work under way has ended. */
-    async stopWork(): Promise<void> {
+    /** Ends the waits, and resolves when the background work under way has ended, or was aborted after `seconds`. */
+    async stopWork(seconds: number): Promise<void> {
       waits.close();
       store_watch.stop();
       await Promise.all([
         runner.stop(),
         key_use.stop(),
-        sender.stop(),
-        listener.stop(),
-        webhooks.stop(),
+        sender.stop(seconds),
+        listener.stop(seconds),
+        webhooks.stop(seconds),
         open_pages.stop(),
       ]);
     },

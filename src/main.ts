@@ -29,8 +29,8 @@ try {
   const log = createLog(config.LOG_LEVEL, (line) => process.stderr.write(line));
 
   let ending = false;
-  const finish = (app: App) =>
-    app.stop().then(
+  const finish = (app: App, drain?: number) =>
+    app.stop(drain).then(
       () => process.exit(),
       (error: unknown) => {
         log.error("stop failed", describeError(error));
@@ -46,7 +46,10 @@ try {
     // Deferred, as `starting` may not be set yet. A start that fails is reported below.
     void Promise.resolve()
       .then(() => starting)
-      .then(finish, () => {});
+      .then(
+        (app) => finish(app, 0),
+        () => {},
+      );
   };
   const ids = createIds(systemClock);
   const starting = startApp({

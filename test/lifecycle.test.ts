@@ -6,10 +6,12 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startTestApp } from "./support/app.ts";
-import { client, createPair } from "./support/client.ts";
+import { ask, client, createPair, createTask } from "./support/client.ts";
+import { createTestClock } from "./support/clock.ts";
 import { failToStart, startProcess } from "./support/process.ts";
 import { freePort } from "./support/sqld.ts";
 import { createEmptyStore } from "./support/store.ts";
+import { openStream } from "./support/stream.ts";
 import { tempFolder } from "./support/temp.ts";
 import { until } from "./support/until.ts";
 
@@ -112,4 +114,51 @@ test("no log line contains content or a credential", async () => {
     expect(() => JSON.parse(line)).not.toThrow();
     for (const secret of [word, person.token, agent.secret]) expect(line).not.toContain(secret);
   }
+});
+
+test("a stop behind a proxy serves requests until the drain is over, and /health says that it stops [§5.12.1]", async () => {
+  const timers = createTestClock();
+  const app = await startTestApp({ timers, env: { TRUST_PROXY: "1", DRAIN_SECONDS: "" } });
+  const { person, agent } = await createPair(app.url);
+  const { id } = await createTask(agent.send);
+  const stream = await openStream(app.url, person.token);
+  const question = await ask(agent.send, { prompt: "Go on?", kind: "text" });
+  const waiting = agent.send(`GET /v1/questions/${question.id}?wait=50`);
+  await until(() => app.waits.count() > 0);
+  const health = () => fetch(`${app.url}/health`);
+  expect([(await health()).status, (await fetch(`${app.url}/health/live`)).status]).toEqual([
+    200, 200,
+  ]);
+
+  const stopping = app.stop();
+  const drained = await health();
+  expect([drained.status, await drained.json()]).toEqual([
+    503,
+    expect.objectContaining({ status: "unavailable", store: "ok", problems: ["stopping"] }),
+  ]);
+  expect((await fetch(`${app.url}/health/live`)).status).toBe(200);
+  const headers = { authorization: `Bearer ${agent.secret}` };
+  for (const path of [`/v1/tasks/${id}`, "/trpc/tasks.list", "/nothing"]) {
+    const response = await fetch(app.url + path, { headers });
+    expect([path, response.headers.get("connection")]).toEqual([path, "close"]);
+  }
+  const changed = await agent.send(`PATCH /v1/tasks/${id}`, { status_note: "Still served" });
+  expect(changed.status).toBe(200);
+  await stream.next(({ event }) => event === "task.updated");
+
+  await timers.advance(5);
+  await stream.ended;
+  expect(await waiting).toMatchObject({ status: 200, body: { status: "pending" } });
+  await stopping;
+  expect(
+    await health().then(
+      () => "answered",
+      () => "refused",
+    ),
+  ).toBe("refused");
+});
+
+test("without a proxy a stop does not wait [§5.12.1]", async () => {
+  const app = await startTestApp({ timers: createTestClock(), env: { DRAIN_SECONDS: "" } });
+  await app.stop();
 });

@@ -39,6 +39,8 @@ interface ServerOptions {
   readonly tls: Tls | null;
   /** Tells by its headers if a request gets HSTS in its response; null if none does. */
   readonly sendsHsts: ((headers: Headers) => boolean) | null;
+  /** True from the signal that stops the process on: every response then closes its connection. */
+  readonly stopping: () => boolean;
   readonly log: Log;
 }
 
@@ -67,13 +69,14 @@ export function startServer(options: ServerOptions) {
       const later = turns.begin();
       return later ? later.then(() => handleLater(request)) : handle(request);
     };
-    const { sendsHsts } = options;
-    if (!sendsHsts) return checked;
-    return async (request) => {
+    const { sendsHsts, stopping } = options;
+    const withHeaders: Route<R> = async (request) => {
       const response = await checked(request);
-      if (sendsHsts(request.headers)) response.headers.set(...HSTS);
+      if (sendsHsts?.(request.headers)) response.headers.set(...HSTS);
+      if (stopping()) response.headers.set("connection", "close");
       return response;
     };
+    return (request) => (sendsHsts || stopping() ? withHeaders(request) : checked(request));
   };
   const answer = (path: string, methods: readonly string[], handle: typeof trpc) =>
     secure(

@@ -251,12 +251,12 @@ export function createListener(options: ListenerOptions) {
     },
 
     /** Ends all connections, stores what they reached, and gives the leases back. */
-    async stop(): Promise<void> {
+    async stop(seconds = STOP_WAIT): Promise<void> {
       stopping = true;
       cancel_tick();
       cancel_end();
       const late = Promise.withResolvers<void>();
-      const cancel = timers.after(STOP_WAIT, () => late.resolve());
+      const cancel = timers.after(Math.min(seconds, STOP_WAIT), () => late.resolve());
       const end = async () => {
         await running;
         const store_now = (work: Promise<unknown>) =>

@@ -162,9 +162,9 @@ export function createSender(options: SenderOptions) {
     async settled(): Promise<void> {
       await Promise.all(workers.map((worker) => worker.settled()));
     },
-    /** Waits at most 10 seconds for the requests under way, and puts the rest back into the queue. */
-    async stop(): Promise<void> {
-      await Promise.all(workers.map((worker) => worker.stop()));
+    /** Waits at most `seconds` (default 10) for the requests under way, and puts the rest back into the queue. */
+    async stop(seconds?: number): Promise<void> {
+      await Promise.all(workers.map((worker) => worker.stop(seconds)));
     },
     /** State of each lane of this process. */
     health: (): LaneHealth[] => workers.map((worker) => worker.health()),

@@ -112,11 +112,11 @@ export function createWorkerLoop({ clock, timers, log, name, claim }: WorkerLoop
 
     counts: (): Record<string, number> => ({ ...counts }),
 
-    /** Starts nothing more, and waits for what is under way; calls `abort` after `STOP_WAIT`. */
-    async stop(abort: () => void): Promise<void> {
+    /** Starts nothing more, and waits for what is under way; calls `abort` after `seconds`. */
+    async stop(abort: () => void, seconds = STOP_WAIT): Promise<void> {
       stopping = true;
       timer?.();
-      const cancel = timers.after(STOP_WAIT, abort);
+      const cancel = timers.after(seconds, abort);
       await settled();
       cancel();
     },

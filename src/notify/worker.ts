@@ -266,8 +266,8 @@ export function createDeliveryWorker(options: WorkerOptions) {
     settled: loop.settled,
 
     /** Waits for what is under way, aborts what takes too long, and gives the leases back. */
-    stop(): Promise<void> {
-      const stopped = loop.stop(connection.abort);
+    stop(seconds?: number): Promise<void> {
+      const stopped = loop.stop(connection.abort, seconds);
       state.close();
       strike();
       return stopped;

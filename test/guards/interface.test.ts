@@ -35,6 +35,7 @@ const FIXED_ROUTES = [
   "GET /v1/events account 200",
   "GET /v1/openapi.json none 200",
   "GET /health none 200",
+  "GET /health/live none 200",
   "POST /mcp key 200",
 ];
 

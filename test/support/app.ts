@@ -53,6 +53,7 @@ export async function startTestApp(options: AppOptions = {}): Promise<TestApp> {
     RATE_LIMITS: "off",
     // For the receivers of tests.
     OUTBOUND_PRIVATE: "127.0.0.0/8",
+    DRAIN_SECONDS: "0",
     ...env,
   });
   const log = createLog(config.LOG_LEVEL, (line) => lines.push(line));

@@ -301,7 +301,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     },
 
     /** Waits for the deliveries under way, aborts what takes too long, and gives the leases back. */
-    stop: (): Promise<void> => loop.stop(() => cut.abort()),
+    stop: (seconds?: number): Promise<void> => loop.stop(() => cut.abort(), seconds),
 
     health: (): LaneHealth => ({
       channel: LANE,

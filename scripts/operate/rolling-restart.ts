@@ -1,0 +1,129 @@
+/**
+ * Restarts two processes of Relay in turn behind each reverse proxy of docs/operating.md, while clients create, read and
+ * change tasks, wait for an answer, and follow the event stream. No request may fail, and every acknowledged create
+ * must be in the store once.
+ */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { post, startRelay, stopAll, times } from "../../bench/process.ts";
+import { freePort } from "../../test/support/sqld.ts";
+import { PROXIES, type ProxyName, startProxy } from "./proxies.ts";
+
+const RESTARTS = 5;
+/** Requests that are sent at least. */
+const REQUESTS = 5_000;
+const CLIENTS = 8;
+/** Milliseconds between two tasks of a client: a key may have 10,000. */
+const PAUSE = 100;
+/** Seconds that docker gives a process before it kills it. */
+const STOP_WITHIN = 10;
+
+interface Outcome {
+  readonly sent: number;
+  readonly failed: readonly string[];
+  readonly acknowledged: number;
+  readonly stored: number;
+  /** Seconds that the slowest stop took. */
+  readonly slowest_stop: number;
+}
+
+async function run(name: ProxyName): Promise<Outcome | null> {
+  const folder = mkdtempSync(join(tmpdir(), "relay-operate-"));
+  const children: Bun.Subprocess[] = [];
+  const ports = [freePort(), freePort()] as const;
+  const env = { TRUST_PROXY: "1", DATABASE_URL: `file:${join(folder, "relay.db")}` };
+  const start = (i: 0 | 1) =>
+    startRelay(folder, children, { env: { ...env, PORT: String(ports[i]) } });
+  const failed: string[] = [];
+  let sent = 0;
+  let acknowledged = 0;
+  let over = false;
+  try {
+    const running = [await start(0), await start(1)];
+    const setup = { port: freePort(), upstreams: ports, folder: join(folder, name) };
+    const url = await startProxy(name, setup, children);
+    if (url === null) return null;
+    const { token } = await post<{ token: string }>(ports[0], "/v1/accounts", {});
+    const { secret } = await post<{ secret: string }>(ports[0], "/v1/keys", { label: "A" }, token);
+
+    const send = async <Body = { id: string }>(method: string, path: string, body?: object) => {
+      sent++;
+      const response = await fetch(url + path, {
+        method,
+        headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+        ...(body && { body: JSON.stringify(body) }),
+      }).catch((error) => String(error));
+      if (typeof response !== "string" && response.ok) return (await response.json()) as Body;
+      failed.push(
+        `${method} ${path}: ${typeof response === "string" ? response : response.status}`,
+      );
+      return null;
+    };
+    const client = async () => {
+      while (!over) {
+        const task = await send("POST", "/v1/tasks", { title: "Rolling" });
+        if (!task) continue;
+        acknowledged++;
+        await send("GET", `/v1/tasks/${task.id}`);
+        await send("PATCH", `/v1/tasks/${task.id}`, { status: "done" });
+        await Bun.sleep(PAUSE);
+      }
+    };
+    const waiter = async () => {
+      const question = await send("POST", "/v1/questions", { prompt: "Go on?", kind: "text" });
+      while (question && !over) await send("GET", `/v1/questions/${question.id}?wait=10`);
+    };
+    const working = [...times(CLIENTS, client), waiter()];
+
+    let slowest_stop = 0;
+    for (let turn = 0; turn < RESTARTS; turn++) {
+      const i = (turn % 2) as 0 | 1;
+      const child = children.find(({ pid }) => pid === running[i]!.pid)!;
+      const since = performance.now();
+      child.kill("SIGTERM");
+      await child.exited;
+      slowest_stop = Math.max(slowest_stop, (performance.now() - since) / 1000);
+      running[i] = await start(i);
+      // Until the proxy's check has found it.
+      await Bun.sleep(3_000);
+    }
+    while (sent < REQUESTS) await Bun.sleep(100);
+    over = true;
+    await Promise.all(working);
+
+    let stored = 0;
+    for (let cursor = ""; ; ) {
+      const path = `/v1/tasks?limit=100${cursor && `&cursor=${cursor}`}`;
+      const page = await send<{ tasks: object[]; next_cursor: string | null }>("GET", path);
+      stored += page?.tasks.length ?? 0;
+      if (!page?.next_cursor) break;
+      cursor = encodeURIComponent(page.next_cursor);
+    }
+    return { sent, failed, acknowledged, stored, slowest_stop };
+  } finally {
+    over = true;
+    await stopAll(children, folder);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Runs it behind each proxy that is installed. Returns false if a request failed or a create was lost. */
+export async function rollingRestart(print: (line: string) => void): Promise<boolean> {
+  let good = true;
+  for (const name of PROXIES) {
+    const outcome = await run(name);
+    if (!outcome) {
+      print(`rolling restart, ${name}: not tried, since it is not installed`);
+      continue;
+    }
+    const { sent, failed, acknowledged, stored, slowest_stop } = outcome;
+    good &&= failed.length === 0 && stored === acknowledged && slowest_stop < STOP_WITHIN;
+    print(
+      `rolling restart, ${name}: ${failed.length} failed of ${sent} requests over ${RESTARTS} restarts; ${stored} of ${acknowledged} created tasks stored; slowest stop ${slowest_stop.toFixed(1)} s`,
+    );
+    for (const line of failed.slice(0, 5)) print(`  ${line}`);
+  }
+  return good;
+}
