@@ -1,4 +1,4 @@
-/** The tables of credentials, ended tokens, pairing codes, and account creations by address. */
+/** The tables of credentials, ended tokens, pairing codes, recovery codes, and account creations by address. */
 
 import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import { CREDENTIAL_KINDS, CREDENTIAL_MAKERS } from "../src/model/caller.ts";
@@ -99,6 +99,27 @@ export const pairings = sqliteTable(
     uniqueIndex("pairings_link").on(t.link_digest),
     index("pairings_account").on(t.account_id),
     index("pairings_expiry").on(t.expires_at),
+  ],
+);
+
+/**
+ * The recovery code of each account that has one (§5.2.8). A trigger removes it with its account.
+ */
+export const recoveryCodes = sqliteTable(
+  "recovery_codes",
+  {
+    account_id: text().primaryKey(),
+    /** Digest of the code, by `digest` in src/ids.ts. */
+    digest: text().notNull(),
+    created_at: timestamp().notNull(),
+    /** Digest of the code whose use made this one; null if the person made it. */
+    used_digest: text(),
+    /** The sign-in that this use made. */
+    session_id: text(),
+  },
+  (t) => [
+    uniqueIndex("recovery_codes_digest").on(t.digest),
+    uniqueIndex("recovery_codes_used").on(t.used_digest).where(sql`used_digest is not null`),
   ],
 );
 
