@@ -1,7 +1,7 @@
 /** `relay ask`: asks the person, waits, prints the answer, and returns the exit code that says it. */
 
 import { createHash } from "node:crypto";
-import { readFile, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Client } from "../client/client.ts";
@@ -9,7 +9,7 @@ import { RelayError } from "../client/error.ts";
 import { createIdempotencyKey } from "../client/idempotency.ts";
 import { retry } from "../client/retry.ts";
 import type { Question, QuestionInput } from "../model/question.ts";
-import { readDraft } from "./draft.ts";
+import { readContext, readDraft } from "./ask-texts.ts";
 import { jsonLine, manyLines, oneLine } from "./escape.ts";
 import { EXIT, Fault, type Io, type OutputFault } from "./io.ts";
 import { openSession } from "./session.ts";
@@ -121,21 +121,13 @@ async function inputOf(io: Io, prompt: string, options: AskOptions): Promise<Que
     expires_in: wait,
     ...((text || draft !== undefined) && { kind: "text" as const }),
     ...(choice && { kind: "choice" as const, options: [...choice] }),
-    ...(context !== undefined && { context: await contentOf(io, context) }),
+    ...(context !== undefined && { context: await readContext(io, context) }),
     ...(draft !== undefined && { draft: await readDraft(io, draft) }),
     ...(link !== undefined && { url: link }),
     ...(other && { allow_other: true }),
     ...(fallback !== undefined && { fallback }),
     ...(task !== undefined && { task_id: task }),
   };
-}
-
-/** Reads a file, or standard input for `-`. */
-async function contentOf(io: Io, file: string): Promise<string> {
-  if (file === "-") return await io.input();
-  return await readFile(file, "utf8").catch(() => {
-    throw new Fault(`${file} cannot be read: check the path`);
-  });
 }
 
 /** Waits until the question has ended; Ctrl-C cancels it. */

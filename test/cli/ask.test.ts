@@ -116,7 +116,7 @@ test("relay ask --draft prints the final text, and says on standard error if it 
 });
 
 test("relay ask names what is wrong with a draft, and asks nothing", async () => {
-  const { home, run, count } = await createWorker();
+  const { home, run, start: begin, count } = await createWorker();
   const file = (name: string, content: string | Uint8Array) => {
     const path = join(home, name);
     writeFileSync(path, content);
@@ -154,6 +154,27 @@ test("relay ask names what is wrong with a draft, and asks nothing", async () =>
   };
   const { err } = await run(["ask", "Send this?", "--draft", "-"], { input: fatal });
   expect(err).toContain("standard input is not text in UTF-8");
+  // Ctrl-C while another program is still writing the text.
+  for (const option of ["--draft", "--context"]) {
+    const { promise, reject } = Promise.withResolvers<string>();
+    const input = (signal?: AbortSignal) => {
+      signal?.addEventListener("abort", () => reject(signal.reason));
+      return promise;
+    };
+    let reading = false;
+    const asked = begin(["ask", "Send this?", option, "-"], {
+      input: (signal) => {
+        reading = true;
+        return input(signal);
+      },
+    });
+    await until(() => reading);
+    asked.interrupt();
+    expect([await asked.code, asked.printed.err]).toEqual([
+      3,
+      "relay: interrupted: nothing was asked\n",
+    ]);
+  }
   expect(await count()).toBe(0);
   // 4,000 characters of four bytes fit, with a line break at the end.
   const { start, pending, answer } = await createWorker();

@@ -29,6 +29,7 @@ const KEYS = [
     [
       [["Enter"], "Send"],
       [["Shift + Enter"], "New line"],
+      [["Ctrl + Enter"], "Approve or send a draft, where Enter makes a new line"],
     ],
   ],
 ] as const;
