@@ -52,6 +52,12 @@ const OF_KEY = [
       where q.key_id = ${p("owner")} limit ${p("limit")})`,
   ),
   deleteSome("questions", "key_id"),
+  // Before the tasks, for the same reason.
+  statement(
+    sql`delete from task_history where (task_id, seq) in (
+      select h.task_id, h.seq from tasks t join task_history h on h.task_id = t.id
+      where t.key_id = ${p("owner")} limit ${p("limit")})`,
+  ),
   deleteSome("tasks", "key_id"),
   deleteSome("activity_blocks", "key_id"),
 ];

@@ -40,13 +40,15 @@ export interface ItemRow {
   readonly account_id: string;
   readonly silent_due_at: number | null;
   readonly revision: string;
+  readonly history: string | null;
   /** All its fields are null if there is no such question. */
   readonly question: Question | { readonly id: null };
 }
 
 /** The row of the item's task, to be marked as seen. */
-export function taskOf({ task, account_id, silent_due_at, revision }: ItemRow): TaskRow | null {
-  return task.id === null ? null : { task, account_id, silent_due_at, revision };
+export function taskOf({ task, ...row }: ItemRow): TaskRow | null {
+  const { account_id, silent_due_at, revision, history } = row;
+  return task.id === null ? null : { task, account_id, silent_due_at, revision, history };
 }
 
 const { seq, account_id: _account, revision: _revision, ...item } = getTableColumns(items);

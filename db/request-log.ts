@@ -2,7 +2,7 @@
 
 import { LIMITS } from "../src/limits.ts";
 import type { PackedEntry } from "../src/model/request-log.ts";
-import { activity_blocks } from "./schema.ts";
+import { activity_blocks } from "./history-schema.ts";
 import { p, sql } from "./store/sql.ts";
 import { qb, select, statement } from "./store/statement.ts";
 import type { Statement } from "./store/store.ts";

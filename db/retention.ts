@@ -1,7 +1,7 @@
 /** Removes rows that are too old or beyond a limit, in small steps (§10.5). */
 
 import { LIMITS } from "../src/limits.ts";
-import { activity_blocks } from "./schema.ts";
+import { activity_blocks } from "./history-schema.ts";
 import { p, type Sql, sql } from "./store/sql.ts";
 import { rowsOf, statement } from "./store/statement.ts";
 import { IN_BACKGROUND, type Store } from "./store/store.ts";

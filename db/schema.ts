@@ -21,7 +21,6 @@ import { Platform, PushEnvironment } from "../src/model/device.ts";
 import { STORED_EVENTS } from "../src/model/event.ts";
 import { ItemType } from "../src/model/item.ts";
 import { QUESTION_STATUSES, QuestionAction, QuestionKind } from "../src/model/question.ts";
-import type { PackedEntry } from "../src/model/request-log.ts";
 import { TASK_STATUSES, Task, TaskPriority, TaskSource } from "../src/model/task.ts";
 import { sql } from "./store/sql.ts";
 
@@ -141,6 +140,8 @@ export const tasks = sqliteTable(
      */
     silent_due_at: timestamp(),
     silent_since: timestamp(),
+    /** The newest entries of the history as JSON (task-history.ts); null for a task of an older version. */
+    history: text(),
   },
   (t) => [
     // A list merges one range for each status, so this and tasks_account serve every filter.
@@ -332,21 +333,6 @@ export const items = sqliteTable(
     index("items_old").on(t.read_at).where(sql`read_at is not null`),
     index("items_old_unread").on(t.created_at).where(sql`read_at is null`),
   ],
-);
-
-/** The newest requests of each key (§15), all entries of one write in one row. `at` and `id` are those of the newest. */
-export const activity_blocks = sqliteTable(
-  "activity_blocks",
-  {
-    id: text().notNull(),
-    key_id: text().notNull(),
-    at: timestamp().notNull(),
-    /** The number of entries. */
-    size: integer().notNull(),
-    entries: text({ mode: "json" }).$type<readonly PackedEntry[]>().notNull(),
-  },
-  // Unique, so that a write with an unknown outcome can be repeated.
-  (t) => [uniqueIndex("activity_blocks_key").on(t.key_id, t.at, t.id)],
 );
 
 /** The outbox: every event, written in the batch of its change. AUTOINCREMENT makes `seq` gapless and in commit order. */

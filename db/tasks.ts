@@ -27,12 +27,21 @@ export interface TaskRow {
   readonly account_id: string;
   readonly silent_due_at: number | null;
   readonly revision: string;
+  /** The newest entries of its history, as stored. */
+  readonly history: string | null;
 }
 
-const { account_id, silent_due_at, revision, ...task } = getTableColumns(tasks);
-export const taskColumns = { task, account_id, silent_due_at, revision };
+const { account_id, silent_due_at, revision, history, ...task } = getTableColumns(tasks);
+const columns = { task, account_id, silent_due_at, revision, history };
+/** The columns of a row in a list. It has its history only if the task is to be marked as seen. */
+export const taskColumns = {
+  ...columns,
+  history: drizzle<string | null>`case when ${tasks.seen_at} is null then ${tasks.history} end`.as(
+    "history",
+  ),
+};
 
-const all = qb.select(taskColumns).from(tasks);
+const all = qb.select(columns).from(tasks);
 
 const owned = (owner: "key_id" | "account_id") =>
   select(
@@ -151,7 +160,7 @@ const pageColumns = {
 // Without the plus, SQLite would search all tasks of the owner.
 const whole = (owner: "key_id" | "account_id") =>
   select(
-    all,
+    qb.select(taskColumns).from(tasks),
     sql`where id in (select value from json_each(${p("ids")})) and +${sql.identifier(owner)} = ${p("owner")}
       and ${ofLiveKey("tasks")}`,
   );

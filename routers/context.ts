@@ -22,6 +22,7 @@ import type { Permissions } from "../src/services/permissions.ts";
 import type { Questions } from "../src/services/questions.ts";
 import type { RequestLog } from "../src/services/request-log.ts";
 import type { Sessions } from "../src/services/sessions.ts";
+import type { TaskHistory } from "../src/services/task-history.ts";
 import type { Tasks } from "../src/services/tasks.ts";
 
 export interface Services {
@@ -37,6 +38,7 @@ export interface Services {
   readonly grants: Grants;
   readonly consents: Consents;
   readonly tasks: Tasks;
+  readonly taskHistory: TaskHistory;
   readonly questions: Questions;
   readonly permissions: Permissions;
   readonly nudges: Nudges;

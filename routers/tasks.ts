@@ -4,6 +4,7 @@ import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";
 import { keyIdRule } from "../src/model/key.ts";
 import { Task, TaskInput, TaskPatch, TaskPriority, TaskStatus } from "../src/model/task.ts";
+import { HistoryEntry } from "../src/model/task-history.ts";
 import { Id } from "../src/model/text.ts";
 import { nextPage, PAGING_NOTE, pageParameters } from "./paging.ts";
 import { hints } from "./tool.ts";
@@ -101,6 +102,29 @@ export const tasks = router({
     .input(z.strictObject({ task_id: Id }))
     .output(Task)
     .query(({ ctx, input }) => ctx.services.tasks.read(ctx.caller, input.task_id, ctx)),
+
+  history: anyone
+    .meta({
+      openapi: route("GET /v1/tasks/{task_id}/history", "listTaskHistory", {
+        summary: "List what became of a task, newest first",
+        description:
+          "One entry for its creation and for each change of `status`, `progress` or `status_note`, with their values from then on. The newest 200 are kept. A change of `progress` alone takes the place of one within the 10 seconds before it.",
+      }),
+      pages: true,
+      errors: ["not_found"],
+    })
+    .input(
+      z.strictObject({
+        task_id: Id,
+        ...pageParameters(LIMITS.history_page, LIMITS.history_page_default),
+      }),
+    )
+    .output(
+      z
+        .object({ items: z.array(HistoryEntry), next_cursor: z.string().nullable() })
+        .meta({ id: "TaskHistoryPage" }),
+    )
+    .query(({ ctx, input }) => ctx.services.taskHistory.list(ctx.caller, input)),
 
   update: anyone
     .meta({

@@ -68,6 +68,7 @@ import { createAddressUses } from "./services/shared/use-limits.ts";
 import { createSilenceWatch } from "./services/silence.ts";
 import { createStartCode } from "./services/start-code.ts";
 import { createDeliveryFigures } from "./services/store-statistics.ts";
+import { createTaskHistory } from "./services/task-history.ts";
 import { createTasks } from "./services/tasks.ts";
 import { createTestAnswers } from "./services/test-answers.ts";
 import { createSigner } from "./signer.ts";
@@ -276,6 +277,7 @@ export async function createCore(deps: AppDeps) {
     tasks,
     questions,
     nudges,
+    taskHistory: createTaskHistory(service_deps),
     permissions: createPermissions(service_deps),
     deliveries: createDeliveries({
       ...service_deps,

@@ -64,6 +64,11 @@ export const LIMITS = {
   task_page_default: 100,
   /** Tasks that one list page looks at when `priority` narrows it; the page may then be short. */
   task_scan: 2_000,
+  history_page: 100,
+  history_page_default: 50,
+  /** Entries of the history of a task, and seconds within which a change of progress replaces the one before. */
+  history_per_task: 200,
+  history_merge: 10,
 
   // Questions.
 

@@ -66,6 +66,7 @@ export const ROUTES = {
     list: { method: "GET", path: "/v1/tasks", query: true },
     create: { method: "POST", path: "/v1/tasks", body: true, idempotent: true },
     get: { method: "GET", path: "/v1/tasks/{task_id}" },
+    history: { method: "GET", path: "/v1/tasks/{task_id}/history", query: true },
     update: { method: "PATCH", path: "/v1/tasks/{task_id}", body: true },
     delete: { method: "DELETE", path: "/v1/tasks/{task_id}" },
   },

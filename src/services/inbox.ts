@@ -270,6 +270,7 @@ export function createInbox(deps: InboxDeps) {
           account_id,
           silent_due_at: null,
           revision: row.revision,
+          history: null,
         },
         new Map(),
       );

@@ -2,10 +2,12 @@
 
 import { finishWithTask } from "../../db/questions.ts";
 import type { Statement } from "../../db/store/store.ts";
+import { moveHistory } from "../../db/task-history.ts";
 import { claimTaskDeletion, deleteClaimedTask, type TaskRow, updateTask } from "../../db/tasks.ts";
 import { isOverdue, type Question } from "../model/question.ts";
 import { expectNext } from "../model/silence.ts";
 import type { Task } from "../model/task.ts";
+import { changeHistory } from "../model/task-history.ts";
 import type { TaskChange } from "../notify/plan.ts";
 import { eventOf } from "./shared/commit.ts";
 import type { ServiceDeps } from "./shared/deps.ts";
@@ -39,15 +41,26 @@ export function createTaskDecisions({
       const expected = expectNext(row, task, cause?.by ?? null, clock.now());
       const { silent_due_at } = expected;
       const next = { ...task, silent_since: expected.silent_since };
+      const history = cause && changeHistory(row.history, row.task, next, cause.by);
+      const after = {
+        task: next,
+        account_id,
+        silent_due_at,
+        revision,
+        history: history?.recent ?? row.history,
+      };
       const changes = cause?.changes ?? [];
       const item = { type: "task.updated", key_id, account_id, task_id, changes } as const;
       const { statements, inbox } = inboxWriter.write(
         changed,
         cause?.by === "account" ? item : null,
       );
-      const after = { task: next, account_id, silent_due_at, revision };
       const change = {
-        statements: [updateTask(row, after), ...statements],
+        statements: [
+          updateTask(row, after),
+          ...(history?.moved ? moveHistory(history.moved, changed) : []),
+          ...statements,
+        ],
         events: [eventOf(changed, "task.updated", account_id, { task: next })],
         inbox,
         deliveries: cause

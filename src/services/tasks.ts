@@ -15,6 +15,7 @@ import {
   type TaskInput,
   type TaskPatch,
 } from "../model/task.ts";
+import { newHistory } from "../model/task-history.ts";
 import type { TaskChange } from "../notify/plan.ts";
 import type { Keys } from "./keys.ts";
 import { eventOf } from "./shared/commit.ts";
@@ -142,6 +143,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
             ...task,
             account_id,
             silent_due_at,
+            history: newHistory(task),
             revision,
             idempotency_id: idempotent_request?.id ?? null,
           }),

@@ -38,7 +38,7 @@ async function open(url: string) {
   const owned: string[] = [];
   for (const table of tables.filter((name) => !LAST.includes(name))) {
     const columns = (await rows(`select name from pragma_table_info('${table}')`)).flat();
-    const owners = ["key_id", "account_id", "question_id", "channel_id"];
+    const owners = ["key_id", "account_id", "question_id", "channel_id", "task_id"];
     if (columns.some((name) => owners.includes(name as string))) owned.push(table);
   }
   /** The number of rows in each table that a key, an account or a channel owns, and of accounts. */
@@ -66,6 +66,7 @@ async function finish(store: Store, clock: TestClock) {
 const KEPT = {
   keys: 1,
   tasks: 9,
+  task_history: 1,
   questions: 5,
   devices: 1,
   push_targets: 1,
@@ -85,7 +86,7 @@ const KEPT = {
   credentials: 4,
   grants: 1,
   pairings: 1,
-  // The log entries of its fifteen requests.
+  // The log entries of its 32 requests.
   activity_blocks: 1,
   accounts: 1,
 };
@@ -101,7 +102,9 @@ async function fill(url: string) {
   await person.send(`PUT /v1/devices/${device_id}`, { ...DEVICE, apns_token });
   for (const { send, key } of [agent, second]) {
     await connectClient(url, person, { key_id: key.id });
-    await Promise.all(Array.from({ length: 9 }, () => createTask(send)));
+    const [task] = await Promise.all(Array.from({ length: 9 }, () => createTask(send)));
+    const note = (i: number) => send(`PATCH /v1/tasks/${task!.id}`, { status_note: `Step ${i}` });
+    await Promise.all(Array.from({ length: 17 }, (_, i) => note(i)));
     const asked = await Promise.all(Array.from({ length: 5 }, () => ask(send)));
     const receipt = (id: string) => `POST /v1/questions/${id}/receipts` as const;
     await Promise.all(asked.map(({ id }) => person.send(receipt(id), { event: "shown" })));

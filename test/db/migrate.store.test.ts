@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { is } from "drizzle-orm";
 import { getTableConfig, SQLiteTable } from "drizzle-orm/sqlite-core";
 import * as credentialsSchema from "../../db/credentials-schema.ts";
+import * as historySchema from "../../db/history-schema.ts";
 import * as listenSchema from "../../db/notify/listen-schema.ts";
 import * as notifySchema from "../../db/notify/schema.ts";
 import * as oauthSchema from "../../db/oauth/schema.ts";
@@ -188,7 +189,14 @@ test("a start on an up-to-date store applies nothing", async () => {
 
 test("a migrated store has exactly the tables, columns and indexes of the schemas in db", async () => {
   const { url } = await createEmptyStore();
-  const expected = [schema, credentialsSchema, notifySchema, listenSchema, oauthSchema]
+  const expected = [
+    schema,
+    historySchema,
+    credentialsSchema,
+    notifySchema,
+    listenSchema,
+    oauthSchema,
+  ]
     .flatMap(Object.values<any>)
     .flatMap((table) => {
       if (!is(table, SQLiteTable)) return [];

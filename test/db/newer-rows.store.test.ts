@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { is } from "drizzle-orm";
 import { getTableConfig, SQLiteTable } from "drizzle-orm/sqlite-core";
 import * as credentialsSchema from "../../db/credentials-schema.ts";
+import * as historySchema from "../../db/history-schema.ts";
 import * as notifySchema from "../../db/notify/schema.ts";
 import * as oauthSchema from "../../db/oauth/schema.ts";
 import * as schema from "../../db/schema.ts";
@@ -18,7 +19,7 @@ import { openStream } from "../support/stream.ts";
 import { createWorld } from "../support/world.ts";
 
 const NEWER = "of_a_newer_version";
-const TABLES = [schema, credentialsSchema, notifySchema, oauthSchema]
+const TABLES = [schema, historySchema, credentialsSchema, notifySchema, oauthSchema]
   .flatMap(Object.values<any>)
   .filter((one) => is(one, SQLiteTable))
   .map((table) => getTableConfig(table as SQLiteTable));
@@ -49,7 +50,8 @@ const JSON_COLUMNS: Record<string, string | null> = {
 
 test("every column with a list of values declares it, and every column of JSON is covered here", () => {
   // TypeScript's types are gone at run time, so a list that exists only in a type is never checked.
-  for (const name of ["schema", "credentials-schema", "notify/schema", "oauth/schema"]) {
+  const files = ["schema", "history-schema", "credentials-schema", "notify/schema", "oauth/schema"];
+  for (const name of files) {
     const source = readFileSync(new URL(`../../db/${name}.ts`, import.meta.url), "utf8");
     expect(
       [...source.matchAll(/text\((?:"\w*")?\)\.\$type<[^>]*>/g)].map(([found]) => found),

@@ -63,6 +63,7 @@ const BOUNDED: readonly (readonly [part: string, bound: string])[] = [
   ["and true limit ?)", "the limit of a step of a deletion"],
   ["and token is null limit ?)", "the limit of a step of a deletion"],
   ["from questions q join question_deliveries d", "the limit of a step of a deletion"],
+  ["from tasks t join task_history h", "the limit of a step of a deletion"],
   ["delete from accounts where", "the first row is enough"],
   ["select id from tasks where key_id = ?", "tasks of a key, as it is deleted"],
   ["delete from pushes where account_id = ?", "what is queued for an account"],

@@ -51,6 +51,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§2.9.1", "the id outlives the token"),
   clause("§2.9.2", "last_used_at is written at most once a minute; waits and streams count"),
   clause("§2.10", "fields of a pairing"),
+  clause("§2.17", "fields of a history entry"),
   clause("§2.13", "fields of a grant; last_used_at at most once a minute"),
 
   clause("§3.1.1", "a question leaves pending exactly once"),
@@ -118,6 +119,10 @@ export const CLAUSES: readonly Clause[] = [
   clause("§5.5.5(3)", "done sets progress to 100"),
   clause("§5.5.5(4)", "no change: nothing happens"),
   clause("§5.5.6", "204; the task is deleted, and its pending questions are cancelled"),
+  clause("§5.5.7", "creation and changes of status, progress and note, newest first"),
+  clause("§5.5.7(2)", "a change of progress replaces one within 10 seconds"),
+  clause("§5.5.7(3)", "the newest 200 of a task"),
+  clause("§5.5.7(4)", "the history ends with the task"),
   clause("§5.6.1(1)", "PUT for each new token"),
   clause("§5.6.1(2)", "task and device must belong to the account, else 404"),
   clause("§5.6.2(1)", "DELETE responds 204 even without a registration"),

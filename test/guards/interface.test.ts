@@ -19,6 +19,7 @@ import { Question } from "../../src/model/question.ts";
 import { ActivityEntry } from "../../src/model/request-log.ts";
 import { Session } from "../../src/model/session.ts";
 import { Task } from "../../src/model/task.ts";
+import { HistoryEntry } from "../../src/model/task-history.ts";
 import {
   NOTIFICATION_LIMITS,
   REPLY_LIMITS,
@@ -148,6 +149,7 @@ const RESOURCES: Readonly<Record<string, z.ZodType>> = {
   "2.14": Authorization,
   "2.15": Approval,
   "2.16": KeyWebhook,
+  "2.17": HistoryEntry,
   "19.1": Channel,
 };
 

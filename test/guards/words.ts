@@ -72,7 +72,7 @@ export function responseOf(schema: Schema): string {
 /** Schema names of the resources of section 2; all other named schemas are written out in place. */
 const RESOURCES = ["Account", "Device", "Key", "RelayTask", "Question", "Item", "Agent"];
 RESOURCES.push("ActivityEntry", "Session", "Pairing", "Channel", "Delivery", "Reach");
-RESOURCES.push("Grant", "Authorization", "Approval", "KeyWebhook");
+RESOURCES.push("Grant", "Authorization", "Approval", "KeyWebhook", "HistoryEntry");
 
 /** A JSON schema that refers only to resources. */
 export function jsonOf(schema: z.ZodType, io: "input" | "output"): Schema {

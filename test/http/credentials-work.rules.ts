@@ -40,6 +40,12 @@ export const WORK_RULES: Readonly<Record<string, Rule>> = {
       "[§5.5.1]": { names: "task", input: (task_id) => ({ task_id }), success: 200 },
     },
   },
+  "tasks.history": {
+    access: "any",
+    actions: {
+      "[§5.5.7]": { names: "task", input: (task_id) => ({ task_id }), success: 200 },
+    },
+  },
   "tasks.update": {
     access: "any",
     actions: {

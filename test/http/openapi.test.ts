@@ -197,6 +197,8 @@ test("real responses have a status and a form that the OpenAPI document lists [Â
   await call(person, "GET /v1/tasks", [], undefined, "?key_id=x");
   await call(agent, "GET /v1/tasks/{task_id}", [made.id]);
   await call(agent, "GET /v1/tasks/{task_id}", ["x"]);
+  await call(agent, "GET /v1/tasks/{task_id}/history", [made.id]);
+  await call(agent, "GET /v1/tasks/{task_id}/history", ["x"]);
   const patch = { progress: 5, status_note: "n", status: "in_progress" };
   await call(agent, "PATCH /v1/tasks/{task_id}", [task.id], patch);
   await call(agent, "PATCH /v1/tasks/{task_id}", [task.id], { notify: null });

@@ -319,6 +319,8 @@ export const PARAMETERS: Readonly<Record<string, Row>> = {
   "tasks.list priority": listText("low", "medium", "high", "urgent"),
   "tasks.list limit": integerText(1, 500),
   "tasks.list cursor": CURSOR,
+  "tasks.history limit": integerText(1, 100),
+  "tasks.history cursor": CURSOR,
   "questions.list cursor": CURSOR,
   "keys.activity limit": integerText(1, 100),
   "keys.activity cursor": CURSOR,

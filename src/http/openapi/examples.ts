@@ -345,6 +345,27 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   "PATCH /v1/tasks/{task_id}": {
     request: { progress: 40, status_note: "Running the tests" },
   },
+  "GET /v1/tasks/{task_id}/history": {
+    response: {
+      items: [
+        {
+          at: task.updated_at,
+          by: "agent",
+          status: "in_progress",
+          progress: task.progress,
+          status_note: task.status_note,
+        },
+        {
+          at: task.created_at,
+          by: "agent",
+          status: "in_progress",
+          progress: null,
+          status_note: null,
+        },
+      ],
+      next_cursor: null,
+    },
+  },
   "PUT /v1/tasks/{task_id}/live-activity": {
     request: { device_id: device.id, push_token: "80a5c1f2a4b5968778695a4b3c2d1e0f" },
   },
