@@ -35,6 +35,7 @@ webTest("agents show counts, client and host, and can be renamed and deleted", a
   await other.getByText("Renamed").waitFor();
 
   await page.getByRole("link", { name: "View tasks" }).click();
+  await page.getByRole("heading", { name: "Tasks" }).waitFor();
   await page.getByText("t", { exact: true }).waitFor();
   await page.goBack();
   await part("Key").click();
@@ -64,7 +65,7 @@ webTest("the request log loads page by page", async () => {
   for (let i = 0; i < 70; i++) await agent.send("GET /v1/tasks");
   await agent.send("GET /v1/tasks/x", undefined, { headers: { "x-agent-host": "ci-7" } });
   const page = await openPage(app.url, { as: person, at: `#/agents/${agent.key.id}/activity` });
-  const lines = page.getByRole("region", { name: "Activity" }).locator("li");
+  const lines = page.getByRole("region", { name: "Request log" }).locator("li");
   const failed = lines.filter({ hasText: "GET /v1/tasks/{task_id}" });
   // The entry is written shortly after the request.
   while ((await failed.count()) === 0) await page.getByRole("button", { name: "Refresh" }).click();

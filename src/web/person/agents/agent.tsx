@@ -1,7 +1,7 @@
-/** One agent: its timeline, inbox, activity, key and setup. */
+/** One agent: what it does now, its timeline, inbox, key, and setup with the request log. */
 
 import { Pencil, Trash2 } from "lucide-react";
-import { type ReactElement, useState } from "react";
+import { type ReactElement, useMemo, useState } from "react";
 import type { Key } from "../../state/api.ts";
 import { Ago } from "../../ui/ago.tsx";
 import { Button, ButtonLink, IconButton } from "../../ui/button.tsx";
@@ -12,25 +12,29 @@ import { BackLink, Facts, Heading, Section } from "../../ui/parts.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { TrialNote, useTrialEnd } from "../account/trial.tsx";
 import { go, useRoute } from "../route.ts";
-import { useKey, useSession, useStore } from "../use-store.ts";
+import { useKey, useSession } from "../use-store.ts";
 import { clientName } from "../words.ts";
 import { Access } from "./access.tsx";
-import { ActivityLog } from "./activity.tsx";
 import { AgentSetup } from "./agent-setup.tsx";
 import { AgentWebhook } from "./agent-webhook.tsx";
-import { Counts, useLastUse } from "./agents.tsx";
-import { Inbox } from "./inbox.tsx";
+import { useLastUse } from "./agents.tsx";
+import { Inbox, MessageForm } from "./inbox.tsx";
 import { NewAgent } from "./new-agent.tsx";
+import { AgentNow } from "./now.tsx";
+import { RequestLog } from "./request-log.tsx";
 import { Timeline } from "./timeline.tsx";
+import { useTimelineExtras } from "./use-timeline-extras.ts";
 
 /** Sections of the view: the last part of the address, the title and the content. */
 const PARTS: readonly (readonly [string, string, (props: { agent: Key }) => ReactElement])[] = [
   ["", "Timeline", Overview],
   ["inbox", "Inbox", ({ agent: { id } }) => <Inbox id={id} />],
-  ["activity", "Activity", ({ agent: { id } }) => <ActivityLog id={id} />],
   ["key", "Key", KeyPart],
-  ["setup", "Setup", AgentSetup],
+  ["setup", "Setup", SetupPart],
 ];
+
+/** Addresses that are in bookmarks, and the section that has their content now. */
+const MOVED: Readonly<Record<string, string>> = { activity: "setup" };
 
 export function AgentView({ id }: { id: string }) {
   const key = useKey(id);
@@ -54,7 +58,7 @@ function Agent({ agent }: { agent: Key }) {
   const { part } = useRoute();
   const in_trial = useTrialEnd() !== null;
   const [renaming, setRenaming] = useState(false);
-  const [shown, , Part] = PARTS.find(([name]) => name === part) ?? PARTS[0]!;
+  const [shown, , Part] = PARTS.find(([name]) => name === (MOVED[part ?? ""] ?? part)) ?? PARTS[0]!;
   return (
     <>
       <BackLink href="#/agents">Agents</BackLink>
@@ -104,24 +108,26 @@ function Agent({ agent }: { agent: Key }) {
   );
 }
 
-function Overview({ agent: { id } }: { agent: Key }) {
-  const silent = useStore((store) => store.silent().has(id));
+function Overview({ agent }: { agent: Key }) {
+  const { notes, messages, loadMessages } = useTimelineExtras(agent.id);
+  const extras = useMemo(() => ({ notes, messages }), [notes, messages]);
   return (
     <>
-      {silent && (
-        <p className="mb-4 text-warn">
-          Silent: it has shown no sign of life for longer than one of its tasks allows.
-        </p>
-      )}
-      <section className="card mb-4 p-5">
-        <h2 className="font-semibold text-base">Tasks</h2>
-        <Counts id={id} />
-        <ButtonLink href={`#/tasks?agent=${id}`} className="mt-5">
-          View tasks
-        </ButtonLink>
-      </section>
-      <Timeline id={id} />
+      <AgentNow agent={agent} />
+      <div className="mb-6">
+        <MessageForm id={agent.id} onSent={() => void loadMessages()} />
+      </div>
+      <Timeline id={agent.id} extras={extras} />
     </>
+  );
+}
+
+function SetupPart({ agent }: { agent: Key }) {
+  return (
+    <div className="space-y-8">
+      <AgentSetup agent={agent} />
+      <RequestLog id={agent.id} />
+    </div>
   );
 }
 
@@ -177,7 +183,8 @@ function KeyPart({ agent }: { agent: Key }) {
         action="Delete agent"
         onConfirm={remove}
       >
-        Its key stops working immediately, and its tasks, questions, inbox and activity are deleted.
+        Its key stops working immediately, and its tasks, questions, inbox and request log are
+        deleted.
       </Confirm>
     </div>
   );

@@ -30,7 +30,7 @@ export function Inbox({ id }: { id: string }) {
   }, [unread, refresh]);
   return (
     <div className="space-y-4">
-      <Message id={id} onSent={() => void refresh()} />
+      <MessageForm id={id} onSent={() => void refresh()} />
       {fault && <Problem>{fault.message}</Problem>}
       {items === null ? (
         !fault && <Skeleton label="Loading inbox" />
@@ -54,7 +54,8 @@ export function Inbox({ id }: { id: string }) {
   );
 }
 
-function Message({ id, onSent }: { id: string; onSent: () => void }) {
+/** `onSent` is called once the server has the message. */
+export function MessageForm({ id, onSent }: { id: string; onSent?: () => void }) {
   const { api } = useSession();
   const { busy, fault, run } = useAction();
   const { value: text, set, send } = useDraft(`message ${id}`, "");
@@ -63,7 +64,7 @@ function Message({ id, onSent }: { id: string; onSent: () => void }) {
     const sent = (options: object) => api.messages.send.mutate({ key_id: id, text }, options);
     if (!(await run(() => send(sent)))) return;
     toast("Message sent");
-    onSent();
+    onSent?.();
   };
   return (
     <form onSubmit={(event) => void submit(event)} className="card space-y-3 p-4">

@@ -1,8 +1,15 @@
-/** The timeline of an agent: its tasks and questions by day, newest first. */
+/** The timeline of an agent: its tasks, status notes, questions and messages by day, newest first. */
 
-import { CircleCheck, CirclePlus, ListTodo, MessageCircleQuestion } from "lucide-react";
+import {
+  CircleCheck,
+  CirclePlus,
+  ListTodo,
+  Mail,
+  MessageCircleQuestion,
+  StickyNote,
+} from "lucide-react";
 import { memo, type ReactNode, useMemo, useRef } from "react";
-import type { Question, Status } from "../../state/api.ts";
+import type { Item, Question, Status } from "../../state/api.ts";
 import type { Store } from "../../state/store.ts";
 import { AgoInLink } from "../../ui/ago.tsx";
 import { Badge, Empty, More, Problem, type Tone } from "../../ui/parts.tsx";
@@ -12,8 +19,9 @@ import { useNow } from "../../ui/use-now.ts";
 import { VirtualList } from "../../ui/virtual-list.tsx";
 import { QuestionBadge } from "../questions/questions.tsx";
 import { useOlderQuestions } from "../use-older-questions.ts";
-import { useSession, useStore, useTask } from "../use-store.ts";
+import { labelOf, useKey, useSession, useStore, useTask } from "../use-store.ts";
 import { STATUS_NAMES } from "../words.ts";
+import type { Note } from "./use-timeline-extras.ts";
 
 type Row =
   | { readonly kind: "day"; readonly id: string; readonly at: number }
@@ -28,7 +36,14 @@ type Row =
       readonly id: string;
       readonly question: Question;
       readonly at: number;
-    };
+    }
+  | { readonly kind: "note"; readonly id: string; readonly note: Note; readonly at: number }
+  | { readonly kind: "message"; readonly id: string; readonly item: Item; readonly at: number };
+
+interface Extras {
+  readonly notes: readonly Note[];
+  readonly messages: readonly Item[];
+}
 
 const TONES: Readonly<Record<Status, Tone>> = {
   todo: "plain",
@@ -42,10 +57,15 @@ const ROW = 76;
 const DAY = 44;
 
 /**
- * The rows of an agent: each task when it was created and finished, each question when it was
- * asked.
+ * The rows of an agent: each task when it was created and finished, each note when it was set, each question when it
+ * was asked, and each message when it was sent.
  */
-function rowsOf({ all }: Store, key_id: string, older: readonly Question[]): Row[] {
+function rowsOf(
+  { all }: Store,
+  key_id: string,
+  older: readonly Question[],
+  { notes, messages }: Extras,
+): Row[] {
   const rows: Row[] = [];
   for (const { id, key_id: of, created_at, completed_at } of all.tasks.values()) {
     if (of !== key_id) continue;
@@ -61,6 +81,13 @@ function rowsOf({ all }: Store, key_id: string, older: readonly Question[]): Row
   for (const question of questions.values()) {
     rows.push({ kind: "question", id: question.id, question, at: question.created_at });
   }
+  for (const note of notes) {
+    if (!all.tasks.has(note.task_id)) continue;
+    rows.push({ kind: "note", id: `note ${note.task_id} ${note.at}`, note, at: note.at });
+  }
+  for (const item of messages) {
+    rows.push({ kind: "message", id: item.id, item, at: item.created_at });
+  }
   rows.sort((a, b) => b.at - a.at || (a.id < b.id ? 1 : -1));
   const with_days: Row[] = [];
   let day = "";
@@ -73,7 +100,7 @@ function rowsOf({ all }: Store, key_id: string, older: readonly Question[]): Row
   return with_days;
 }
 
-export function Timeline({ id }: { id: string }) {
+export function Timeline({ id, extras }: { id: string; extras: Extras }) {
   const { store } = useSession();
   const list = useRef<HTMLUListElement>(null);
   const { older, has_more, busy, fault, load } = useOlderQuestions(id);
@@ -81,12 +108,15 @@ export function Timeline({ id }: { id: string }) {
   const tasks = useStore(({ order }) => order.version());
   const questions = useStore(({ versions }) => versions.questions);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `store` is mutated in place.
-  const rows = useMemo(() => rowsOf(store, id, older), [store, id, older, tasks, questions]);
+  const rows = useMemo(
+    () => rowsOf(store, id, older, extras),
+    [store, id, older, extras, tasks, questions],
+  );
   return (
     <section aria-label="Timeline">
       {rows.length === 0 ? (
         <Empty icon={ListTodo} title="Nothing yet">
-          The agent's tasks and questions will appear here.
+          The agent's tasks, notes and questions will appear here, and your messages to it.
         </Empty>
       ) : (
         <VirtualList
@@ -95,7 +125,7 @@ export function Timeline({ id }: { id: string }) {
           rows={rows}
           estimate={(row) => (row?.kind === "day" ? DAY : ROW)}
         >
-          {(row) => <Entry row={row} />}
+          {(row) => <Entry row={row} of={id} />}
         </VirtualList>
       )}
       {fault && <Problem>{fault.message}</Problem>}
@@ -108,9 +138,11 @@ export function Timeline({ id }: { id: string }) {
   );
 }
 
-const Entry = memo(({ row }: { row: Row }) => {
+const Entry = memo(({ row, of }: { row: Row; of: string }) => {
   if (row.kind === "day") return <Day at={row.at} />;
   if (row.kind === "question") return <QuestionEntry question={row.question} />;
+  if (row.kind === "note") return <NoteEntry note={row.note} />;
+  if (row.kind === "message") return <MessageEntry item={row.item} of={of} />;
   return <TaskEntry id={row.task_id} kind={row.kind} at={row.at} />;
 });
 
@@ -192,6 +224,50 @@ function QuestionEntry({ question }: { question: Question }) {
       text={action ? prompt : <OneLine text={prompt} />}
     >
       <QuestionBadge question={question} />
+    </Line>
+  );
+}
+
+function NoteEntry({ note: { task_id, at, text, by } }: { note: Note }) {
+  const task = useTask(task_id);
+  if (!task) return null;
+  return (
+    <Line
+      href={`#/tasks/${task_id}`}
+      icon={StickyNote}
+      color="text-faint"
+      event={by === "account" ? "Your note" : "Note"}
+      at={at}
+      text={<OneLine text={text} />}
+    >
+      <bdi dir="auto" className="max-w-[50%] truncate text-faint text-sm">
+        {task.title}
+      </bdi>
+    </Line>
+  );
+}
+
+function MessageEntry({ item, of }: { item: Item; of: string }) {
+  const { key_id, created_at, text, from, read_at } = item;
+  const to = useKey(key_id);
+  const direction =
+    key_id !== of
+      ? `Message to ${labelOf(to)}`
+      : from.kind === "account"
+        ? "Message from you"
+        : `Message from ${from.label}`;
+  return (
+    <Line
+      href={`#/agents/${key_id}/inbox`}
+      icon={Mail}
+      color="text-accent"
+      event={direction}
+      at={created_at}
+      text={text}
+    >
+      <Badge tone={read_at === null ? "accent" : "plain"}>
+        {read_at === null ? "Unread" : "Read"}
+      </Badge>
     </Line>
   );
 }

@@ -18,6 +18,7 @@ import { isTaskOpen } from "../route.ts";
 import { labelOf, useKey, useSession, useStore, useTask } from "../use-store.ts";
 import { STATUS_NAMES } from "../words.ts";
 import { TaskForm } from "./task-form.tsx";
+import { TaskHistory } from "./task-history.tsx";
 import { PriorityBadge } from "./task-row.tsx";
 
 export function TaskSheet({ id, onClose }: { id: string | null; onClose: () => void }) {
@@ -137,6 +138,7 @@ function Details({ task, open, onEdit, onGone }: DetailsProps) {
           </ul>
         </section>
       )}
+      <TaskHistory task={task} />
       <div className="flex flex-wrap justify-between gap-3 border-line border-t pt-5">
         <Button onClick={onEdit}>
           <Pencil aria-hidden className="size-4" />

@@ -16,7 +16,7 @@ import { clientName } from "../words.ts";
 /** Seconds between refreshes: the log has no events (§7.3.5). */
 const EVERY = 10;
 
-export function ActivityLog({ id }: { id: string }) {
+export function RequestLog({ id }: { id: string }) {
   const { api } = useSession();
   const { items, fault, busy, has_more, refresh, more } = usePagination<Entry>(
     (cursor) => api.keys.activity.query({ key_id: id, ...(cursor !== null && { cursor }) }),
@@ -30,7 +30,8 @@ export function ActivityLog({ id }: { id: string }) {
     [refresh],
   );
   return (
-    <section aria-label="Activity">
+    <section aria-label="Request log">
+      <h2 className="mb-1 font-semibold text-base">Request log</h2>
       <div className="mb-3 flex items-center gap-3">
         <p className="min-w-0 flex-1 text-faint text-sm">
           Up to 200 requests of the past 7 days, without their content.
@@ -42,9 +43,9 @@ export function ActivityLog({ id }: { id: string }) {
       </div>
       {fault && <Problem>{fault.message}</Problem>}
       {items === null ? (
-        !fault && <Skeleton label="Loading activity" />
+        !fault && <Skeleton label="Loading request log" />
       ) : items.length === 0 ? (
-        <Empty icon={History} title="No activity yet">
+        <Empty icon={History} title="No requests yet">
           This agent's requests will appear here.
         </Empty>
       ) : (
