@@ -227,6 +227,8 @@ webTest("Claude Code and Codex can be set up to ask before they run something", 
     expect(more).toEqual([]);
     expect(block).toContain(`'${app.url}/mcp?tools=approve'`);
     expect(block).toContain("approve_action");
+    // The shell reads all of it before it runs a program that reads the terminal.
+    expect(block).toMatch(/^\(\n.*\n\)$/s);
     const command = `npx -y bun@1.4.5 relay connect ${relay_name} --approve --url ${app.url}`;
     await page.getByText(command).waitFor();
     await ask_before.press("Space");

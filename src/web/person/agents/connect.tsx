@@ -95,7 +95,7 @@ export function AskBefore({ setUp }: { setUp: SetUp }) {
   const { client, withoutKey } = setUp;
   return (
     <div>
-      <Button variant="quiet" aria-expanded={open} onClick={() => setOpen(!open)}>
+      <Button variant="quiet" className="-ml-4" aria-expanded={open} onClick={() => setOpen(!open)}>
         <ChevronDown
           aria-hidden
           className={classes("size-4.5 transition-transform", open && "rotate-180")}

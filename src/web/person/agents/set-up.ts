@@ -36,19 +36,28 @@ const inTerminal = (code: string): Step => ({ text: "Run in a terminal:", code }
 const HOST_HEADER = '--header "X-Agent-Host: $(hostname)"';
 
 /** The address of the MCP server as a shell reads it. `asks`: with the tool for permission hooks. */
-const addressOf = (base: string, asks: boolean | undefined): string =>
+const addressOf = (base: string, asks: boolean): string =>
   asks ? `'${base}/mcp?tools=approve'` : `${base}/mcp`;
 
-/** An entry without the tool may be there already, and would stay. */
-const claudeLines = (base: string, headers: string, asks?: boolean): string => {
-  const add = `claude mcp add --scope user --transport http relay ${addressOf(base, asks)} ${headers}`;
-  return asks ? `claude mcp remove --scope user relay 2>/dev/null\n${add}\n${CLAUDE_HOOKS}` : add;
-};
+/**
+ * Lines that a shell reads as a whole before it runs them. A program that reads the terminal, as these clients do, would
+ * take the lines that were pasted after its own.
+ */
+const together = (...lines: readonly string[]): string => `(\n${lines.join("\n")}\n)`;
 
-const codexLines = (base: string, options: string, asks?: boolean): string => {
+/** `login`: what lets the person approve it; none with a key. */
+function claudeLines(base: string, headers: string, login: string | null, asks = false): string {
+  const add = `claude mcp add --scope user --transport http relay ${addressOf(base, asks)} ${headers}`;
+  if (!asks) return login === null ? add : `${add}; ${login}`;
+  // An entry without the tool may be there already, and would stay.
+  const remove = "claude mcp remove --scope user relay 2>/dev/null";
+  return together(remove, add, CLAUDE_HOOKS, ...(login === null ? [] : [login]));
+}
+
+function codexLines(base: string, options: string, asks = false): string {
   const add = `codex mcp add relay --url ${addressOf(base, asks)}${options}`;
-  return asks ? `${add}\n${CODEX_HOOK}` : add;
-};
+  return asks ? together(add, CODEX_HOOK) : add;
+}
 
 const TRUST = " It asks once whether to trust the new hook.";
 
@@ -59,11 +68,13 @@ export const SET_UPS: readonly SetUp[] = [
     client: "Claude Code",
     relay_name: "claude",
     withKey: (base, key, asks) => [
-      inTerminal(claudeLines(base, `--header "Authorization: Bearer ${key}" ${HOST_HEADER}`, asks)),
+      inTerminal(
+        claudeLines(base, `--header "Authorization: Bearer ${key}" ${HOST_HEADER}`, null, asks),
+      ),
       { text: "Start Claude Code. A session that is already open needs a restart." },
     ],
     withoutKey: (base, asks) => [
-      inTerminal(`${claudeLines(base, HOST_HEADER, asks)}\nclaude mcp login relay`),
+      inTerminal(claudeLines(base, HOST_HEADER, "claude mcp login relay", asks)),
       { text: "Your browser opens: approve it there. Then start Claude Code." },
     ],
   },
