@@ -20,6 +20,7 @@ import type { Nudges } from "../src/services/nudges.ts";
 import type { Pairings } from "../src/services/pairings.ts";
 import type { Permissions } from "../src/services/permissions.ts";
 import type { Questions } from "../src/services/questions.ts";
+import type { Recovery } from "../src/services/recovery.ts";
 import type { RequestLog } from "../src/services/request-log.ts";
 import type { Sessions } from "../src/services/sessions.ts";
 import type { TaskHistory } from "../src/services/task-history.ts";
@@ -30,6 +31,7 @@ export interface Services {
   readonly attestations: Attestations;
   readonly sessions: Sessions;
   readonly pairings: Pairings;
+  readonly recovery: Recovery;
   readonly devices: Devices;
   readonly channels: Channels;
   readonly channelLinks: ChannelLinksService;

@@ -13,6 +13,7 @@ import { liveActivities } from "./live-activities.ts";
 import { oauth } from "./oauth.ts";
 import { pairings } from "./pairings.ts";
 import { questions } from "./questions.ts";
+import { recovery } from "./recovery.ts";
 import { sessions } from "./sessions.ts";
 import { tasks } from "./tasks.ts";
 import { router } from "./trpc.ts";
@@ -22,6 +23,7 @@ export const appRouter = router({
   attest,
   sessions,
   pairings,
+  recovery,
   devices,
   channels,
   keys,

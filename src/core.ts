@@ -57,6 +57,7 @@ import { createOpenPages, OPEN_PAGES } from "./services/open-pages.ts";
 import { createPairings } from "./services/pairings.ts";
 import { createPermissions } from "./services/permissions.ts";
 import { createQuestions } from "./services/questions.ts";
+import { createRecovery } from "./services/recovery.ts";
 import { createReplies } from "./services/replies.ts";
 import { createRequestLog, createRequestLogWriter } from "./services/request-log.ts";
 import { createSessions } from "./services/sessions.ts";
@@ -252,6 +253,7 @@ export async function createCore(deps: AppDeps) {
     attestations,
     sessions: createSessions(service_deps),
     pairings: createPairings({ ...service_deps, log }),
+    recovery: createRecovery(service_deps),
     devices: createDevices(service_deps),
     channels: createChannels({
       ...service_deps,

@@ -163,6 +163,10 @@ export const LIMITS = {
   /** Seconds in which a pairing code can be used, and for which a use is remembered after that. */
   pairing_life: 300,
   pairing_kept: 3_600,
+  /** Characters of a recovery code as it may be sent; without dashes it has 32. */
+  recovery_code: 64,
+  /** Seconds after which a used recovery code is good again if its sign-in has not been used (§5.13.5). */
+  recovery_again: 30,
   /** Seconds in which an attestation challenge can be used; characters of an `attestation` (some 10,000 if genuine). */
   challenge_life: 300,
   attestation: 32_768,
@@ -277,7 +281,7 @@ export const RATES = {
   accounts: { quota: 5, window: 3_600 },
   /** Attestation challenges for one address. */
   challenges: { quota: 20, window: 3_600 },
-  /** Claims of pairing codes by one address, and in one process, which bounds guessing. */
+  /** Claims of pairing and recovery codes by one address, and in one process, which bounds guessing. */
   pairings: { quota: 10, window: 60 },
   pairings_process: { quota: 300, window: 60 },
   /** Tests of one channel in any hour. */

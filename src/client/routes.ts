@@ -20,6 +20,11 @@ export const ROUTES = {
     lookup: { method: "POST", path: "/v1/pairings/lookup", body: true },
     claim: { method: "POST", path: "/v1/pairings/claim", body: true },
   },
+  recovery: {
+    get: { method: "GET", path: "/v1/account/recovery-code" },
+    replace: { method: "POST", path: "/v1/account/recovery-code" },
+    claim: { method: "POST", path: "/v1/sessions/recover", body: true },
+  },
   devices: {
     list: { method: "GET", path: "/v1/devices" },
     put: { method: "PUT", path: "/v1/devices/{device_id}", body: true },

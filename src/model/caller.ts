@@ -53,6 +53,9 @@ export const CREDENTIAL_KINDS = [
   "oauth_refresh",
 ] as const;
 
-/** Who created a credential. `account`: created with the account. */
-export const CREDENTIAL_MAKERS = ["account", "pairing", "administrator"] as const;
+/**
+ * Who or what created a credential. `account`: the creation of the account; `pairing`: a code of another sign-in;
+ * `administrator`: a code of the administrator; `recovery`: a recovery code.
+ */
+export const CREDENTIAL_MAKERS = ["account", "pairing", "administrator", "recovery"] as const;
 export type CredentialMaker = (typeof CREDENTIAL_MAKERS)[number];

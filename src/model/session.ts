@@ -10,7 +10,7 @@ export const UNNAMED = "Unnamed device";
 const SessionMaker = z.enum(CREDENTIAL_MAKERS).meta({
   id: "SessionMaker",
   description:
-    "How it was created: with the account, by a code of another sign-in, or by a code of the administrator",
+    "How it was created: with the account, by a code of another sign-in, by a code of the administrator, or by a recovery code",
 });
 
 export const Session = z
@@ -26,7 +26,7 @@ export const Session = z
         "Until then it has fewer rights, unless it is the only one; null for one created with the account or confirmed by another sign-in",
     }),
     address: z.string().nullable().meta({
-      description: "Address from which the pairing code was used; null without a code",
+      description: "Address from which the code was used; null without a code",
     }),
   })
   .meta({ id: "Session" });

@@ -1,5 +1,6 @@
 /** Sign-ins of an account: list, label, confirm, end (§5.13). */
 
+import { endRecoveryCodeOf } from "../../db/recovery-codes.ts";
 import {
   claimConfirmation,
   claimSessionEnd,
@@ -102,6 +103,7 @@ export function createSessions(deps: ServiceDeps) {
         const revision = ids.unique();
         const trial_since = trialSince(clock.now());
         const changed = { table: "accounts", id: account_id, revision } as const;
+        const at_revision = { changed_id: account_id, changed_revision: revision };
         const happened = await commit({
           statements: [
             claimSessionEnd({
@@ -112,12 +114,9 @@ export function createSessions(deps: ServiceDeps) {
               last: last ? 1 : 0,
               revision,
             }),
-            deleteSession({
-              account_id,
-              session_id: id,
-              changed_id: account_id,
-              changed_revision: revision,
-            }),
+            // Before the sign-in goes, since its trial decides.
+            endRecoveryCodeOf({ account_id, session_id: id, trial_since, ...at_revision }),
+            deleteSession({ account_id, session_id: id, ...at_revision }),
           ],
           events: [
             eventOf(changed, "session.deleted", account_id, { session_id: id }, id),

@@ -13,6 +13,7 @@ import {
   createPair,
   createTask,
   DEVICE,
+  newToken,
   type Send,
   WEBHOOK,
 } from "../support/client.ts";
@@ -92,6 +93,20 @@ const TARGETS: Readonly<Record<string, Target>> = {
       return async () => {
         const found = byId((await read(send, "/v1/sessions")).sessions, session.id);
         // There is room for 50.
+        expectOk(await send(`DELETE /v1/sessions/${session.id}`));
+        return found;
+      };
+    },
+  },
+  "recovery.claim": {
+    body: {},
+    async write(fields) {
+      const { code } = expectOk(await person.send("POST /v1/account/recovery-code", {}));
+      const body = { code, token: newToken(), ...fields };
+      const { session, token } = expectOk(await client(app.url)("POST /v1/sessions/recover", body));
+      const send = client(app.url, token);
+      return async () => {
+        const found = byId((await read(send, "/v1/sessions")).sessions, session.id);
         expectOk(await send(`DELETE /v1/sessions/${session.id}`));
         return found;
       };
@@ -223,6 +238,8 @@ const UNREAD: Readonly<Record<string, string>> = {
   "pairings.lookup code": "read, not stored",
   "pairings.claim code": "a secret",
   "pairings.claim token": "a secret",
+  "recovery.claim code": "a secret",
+  "recovery.claim token": "a secret",
   "channels.create buttons": "no request reads it",
   "channels.create subscription": "a secret",
   "channels.create token": "a secret",

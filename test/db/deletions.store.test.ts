@@ -86,7 +86,8 @@ const KEPT = {
   credentials: 4,
   grants: 1,
   pairings: 1,
-  // The log entries of its 32 requests.
+  recovery_codes: 1,
+  // The log entries of its 33 requests.
   activity_blocks: 1,
   accounts: 1,
 };
@@ -97,6 +98,7 @@ async function fill(url: string) {
   const second = await createAgent(url, person);
   await person.send("POST /v1/pairings", {});
   await person.send("POST /v1/channels/links", { type: "telegram", label: "Phone" });
+  await person.send("POST /v1/account/recovery-code", {});
   const device_id = `dev_${crypto.randomUUID()}`;
   const apns_token = crypto.randomUUID().replaceAll("-", "");
   await person.send(`PUT /v1/devices/${device_id}`, { ...DEVICE, apns_token });

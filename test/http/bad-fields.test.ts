@@ -84,6 +84,7 @@ test("a missing required field is 422 [§9.2.1 422]", async () => {
     "PATCH /v1/sessions/{session_id}": ["label"],
     "POST /v1/pairings/lookup": ["code"],
     "POST /v1/pairings/claim": ["code", "token"],
+    "POST /v1/sessions/recover": ["code", "token"],
     "POST /v1/keys": ["label"],
     "POST /v1/oauth/request": ["request"],
     "POST /v1/oauth/approve": ["request"],

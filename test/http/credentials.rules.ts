@@ -98,6 +98,16 @@ export const RULES: Readonly<Record<string, Rule>> = {
   "pairings.lookup": { access: "none", actions: {} },
   // What a code opens is tested in test/api/pairings.store.test.ts.
   "pairings.claim": { access: "none", actions: {} },
+  "recovery.get": {
+    access: "account",
+    actions: { "[§5.2.8]": { input: () => ({}), success: 200 } },
+  },
+  "recovery.replace": {
+    access: "account",
+    actions: { "[§5.2.7]": { input: () => ({}), success: 201 } },
+  },
+  // What a code opens is tested in test/api/recovery.store.test.ts.
+  "recovery.claim": { access: "none", actions: {} },
   "devices.list": {
     access: "account",
     actions: { "": { input: () => ({}), success: 200 } },

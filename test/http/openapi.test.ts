@@ -264,6 +264,13 @@ test("real responses have a status and a form that the OpenAPI document lists [Â
   await call(nobody, "POST /v1/pairings/claim", [], { ...claim, code: "x" });
   await call(nobody, "POST /v1/pairings/claim", [], { code });
   await call(client(app.url, claim.token), "POST /v1/pairings", [], {});
+  await call(person, "GET /v1/account/recovery-code");
+  const recovery = await call(person, "POST /v1/account/recovery-code", [], {});
+  const back = { code: recovery.code, token: `mca_${"C".repeat(43)}` };
+  await call(nobody, "POST /v1/sessions/recover", [], back);
+  await call(nobody, "POST /v1/sessions/recover", [], { ...back, code: "x" });
+  await call(nobody, "POST /v1/sessions/recover", [], { code: "x" });
+  await call(client(app.url, back.token), "POST /v1/account/recovery-code", [], {});
   await call(person, `DELETE ${one}`, [session.id], undefined, "?last=x");
   await call(person, `DELETE ${one}`, [session.id], undefined, "?last=true");
   await connectClient(app.url, { send: person }, { key_id: key.id });

@@ -236,7 +236,7 @@ test("every call of a tRPC batch is charged separately [§10.6.2]", async () => 
   expect(messages.filter((text: string) => text === "Too many requests.").length).toBe(12);
 });
 
-test("wrong pairing codes are limited to 10 a minute for an address, and 300 for a process [§5.14.4]", async () => {
+test("wrong pairing and recovery codes are limited to 10 a minute for an address, and 300 for a process [§5.14.4] [§5.13.5(7)]", async () => {
   const time = createTestClock();
   const limited = await startTestApp({ clock: time, env });
   const guess = (address: number, path = "/v1/pairings/claim") =>
@@ -256,6 +256,8 @@ test("wrong pairing codes are limited to 10 a minute for an address, and 300 for
   const over = await guess(1);
   expectProblem(over, "rate_limited");
   expect(over.headers.get("retry-after")).toBe("6");
+  // Recovery codes count as well.
+  expectProblem(await guess(1, "/v1/sessions/recover"), "rate_limited");
   const trpc = await guess(1, "/trpc/pairings.claim");
   expect([trpc.status, trpc.body.error.data.code_name]).toEqual([429, "rate_limited"]);
   // Looking codes up would be guessing as well.

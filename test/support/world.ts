@@ -43,7 +43,7 @@ export async function createWorld({ url }: Pick<TestApp, "url">) {
   const { request } = await startRequest(url);
   const { body: granted } = await person.send(`GET /v1/keys/${other.key.id}/grants`);
 
-  /** The value of each path parameter, and of body fields that name something. */
+  /** The value of each path parameter, and of body fields that name something, if need be for one procedure. */
   const ids: Record<string, string> = {
     key_id: other.key.id,
     task_id: task.id,
@@ -52,6 +52,8 @@ export async function createWorld({ url }: Pick<TestApp, "url">) {
     session_id: (await pair(url, person)).session.id,
     code: (await person.send("POST /v1/pairings", {})).body.code,
     token: newToken(),
+    "recovery.claim code": (await person.send("POST /v1/account/recovery-code", {})).body.code,
+    "recovery.claim token": newToken(),
     channel_id: hook.channel.id,
     link_id: hook.channel.id.replace("chn", "lnk"),
     grant_id: granted.grants[0].id,
@@ -131,7 +133,9 @@ export function bodyOf(world: World, route: Route, kind: Kind): string | undefin
   if (!route.in_body) return undefined;
   const fields = route.required.map((name) => [
     name,
-    world.ids[name] ?? JSON.parse(rowOf(route.procedure, name).good[0]!),
+    world.ids[`${route.procedure} ${name}`] ??
+      world.ids[name] ??
+      JSON.parse(rowOf(route.procedure, name).good[0]!),
   ]);
   const key_id = route.procedure === "tasks.create" && kind === "account" && world.agent.key.id;
   // Required by the field's rule.

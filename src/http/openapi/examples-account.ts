@@ -1,4 +1,4 @@
-/** Examples of the OpenAPI document for accounts, sign-ins and pairing codes. */
+/** Examples of the OpenAPI document for accounts, sign-ins, and pairing and recovery codes. */
 
 import { Account } from "../../model/account.ts";
 import { Session } from "../../model/session.ts";
@@ -50,6 +50,23 @@ export const ACCOUNT_EXAMPLES: Readonly<Record<string, Example>> = {
   "POST /v1/account/token": {
     request: { token: "mca_7cNw1oRkqUu5LQ2yPzX0sV9dTgHbJmEaFiKt3WvYx8A" },
     response: { token: "mca_7cNw1oRkqUu5LQ2yPzX0sV9dTgHbJmEaFiKt3WvYx8A" },
+  },
+  "GET /v1/account/recovery-code": { response: { created_at: 1795257301.2 } },
+  "POST /v1/account/recovery-code": {
+    response: { code: "4QZD-8M2K-X7VN-1TBC-9RGW-3HSE-6YJP-0FA5", created_at: 1795257301.2 },
+  },
+  "POST /v1/sessions/recover": {
+    request: {
+      code: "4QZD-8M2K-X7VN-1TBC-9RGW-3HSE-6YJP-0FA5",
+      label: session.label,
+      token: paired_token,
+    },
+    response: {
+      account,
+      session: { ...session, made_by: "recovery" },
+      token: paired_token,
+      recovery_code: "ZK3E-W8D1-5NXA-7QPM-2VTG-R6HB-C9JS-Y04F",
+    },
   },
   "PATCH /v1/sessions/{session_id}": {
     request: { label: "My phone" },

@@ -25,6 +25,7 @@ const MADE_BY: Readonly<Record<SignIn["made_by"], string>> = {
   account: "Created with the account",
   pairing: "Added with a code",
   administrator: "Added by the administrator",
+  recovery: "Signed in with the recovery code",
 };
 
 export function SignInList() {
