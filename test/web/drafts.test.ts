@@ -72,7 +72,8 @@ webTest("a task form shows changes made elsewhere and keeps the person's own", a
 webTest("the token of a new account survives a reload", async () => {
   const page = await openPage(app.url);
   await page.getByRole("button", { name: "Create account" }).click();
-  const token = await page.locator("code").textContent();
+  await page.getByRole("heading", { name: "Your account is ready" }).waitFor();
+  const token = (await page.evaluate(() => localStorage.getItem("relay.token")))!;
   await page.reload();
   await untilLive(page);
   expect(await page.evaluate(() => localStorage.getItem("relay.token"))).toBe(token);

@@ -106,7 +106,8 @@ for (const [name, { choose, secrets }] of Object.entries(WAYS)) {
       const page = await openPage(relay.url);
       const opened = performance.now();
       await page.getByRole("button", { name: "Create account" }).click();
-      const token = (await page.locator("code").textContent())!;
+      await page.getByRole("heading", { name: "Your account is ready" }).waitFor();
+      const token = (await page.evaluate(() => localStorage.getItem("relay.token")))!;
       await page.getByRole("button", { name: "Continue" }).click();
       const effort: Effort = { actions: 0, secrets: 0 };
       const pressOnPhone = await choose(page, effort);

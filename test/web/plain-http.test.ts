@@ -34,8 +34,9 @@ webTest(
 
     await page.getByRole("button", { name: "Create account" }).click();
     await page.getByRole("heading", { name: "Your account is ready" }).waitFor();
-    const token = (await page.locator("code").textContent())!;
-    await page.getByRole("button", { name: "Copy account token" }).click();
+    const token = (await page.evaluate(() => localStorage.getItem("relay.token")))!;
+    const code = (await page.locator("code").textContent())!;
+    await page.getByRole("button", { name: "Copy" }).click();
     await page.getByText("Copied").waitFor();
     await page.getByRole("button", { name: "Continue" }).click();
     await page.getByRole("button", { name: "Not now" }).click();
@@ -43,7 +44,7 @@ webTest(
     await page.getByRole("link", { name: "Agents" }).click();
     await page.getByRole("link", { name: "New agent" }).click();
     await page.getByLabel("Name").press("Control+V");
-    expect(await page.getByLabel("Name").inputValue()).toBe(token);
+    expect(await page.getByLabel("Name").inputValue()).toBe(code);
     await page.getByLabel("Name").fill("Builder");
     await page.getByLabel("Name").press("Enter");
     const secret = (await page.locator("code").first().textContent())!;

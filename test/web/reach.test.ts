@@ -56,7 +56,8 @@ webTest(
   async () => {
     const page = await openPage(app.url, { size: PHONE });
     await press(page, "Create account");
-    const token = (await page.locator("code").textContent())!;
+    await page.getByRole("heading", { name: "Your account is ready" }).waitFor();
+    const token = (await page.evaluate(() => localStorage.getItem("relay.token")))!;
     await press(page, "Continue");
     await page.getByRole("heading", { name: "How should Relay reach you?" }).waitFor();
     await check(page);

@@ -33,7 +33,7 @@ webTest(
     expect(await app.startCode()).toBe(code);
     await page.getByRole("button", { name: "Create account" }).click();
     await page.getByRole("heading", { name: "Your account is ready" }).waitFor();
-    const token = (await page.locator("code").textContent())!;
+    const token = (await page.evaluate(() => localStorage.getItem("relay.token")))!;
     expect((await client(app.url, token)("GET /v1/account")).status).toBe(200);
     await page.getByRole("button", { name: "Continue" }).click();
     await page.getByRole("button", { name: "Not now" }).click();

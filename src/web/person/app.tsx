@@ -4,6 +4,7 @@ import { Bot, CircleUserRound, ListTodo, MessageCircleQuestion, Search } from "l
 import { type ReactNode, Suspense, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { after } from "../clock.ts";
 import { isUnconfirmed, pairingCode } from "../state/pairing.ts";
+import { hideMadeCode, newRecoveryCode } from "../state/recovery.ts";
 import { currentSession, onSession, type Session } from "../state/session.ts";
 import { startCode } from "../state/start-code.ts";
 import { Boundary } from "../ui/boundary.tsx";
@@ -12,7 +13,7 @@ import { keepFocus } from "../ui/keep-focus.ts";
 import { Skeleton } from "../ui/parts.tsx";
 import { clearToasts, Toasts, toast } from "../ui/toast.tsx";
 import { NewSignIns } from "./account/new-sign-ins.tsx";
-import { Created, Welcome } from "./account/welcome.tsx";
+import { Welcome } from "./account/welcome.tsx";
 import { ConnectionBanner, ConnectionDot } from "./connection.tsx";
 import { Logo } from "./logo.tsx";
 import { Announcer } from "./questions/announcer.tsx";
@@ -28,7 +29,9 @@ import {
   AlreadySignedIn,
   AwaitApproval,
   Consent,
+  Created,
   loadViews,
+  NewCode,
   Pair,
   Reach,
   SearchView,
@@ -52,27 +55,38 @@ export function App() {
   const session = useSyncExternalStore(onSession, currentSession);
   const start_code = useSyncExternalStore(startCode.subscribe, startCode.get);
   const pairing_code = useSyncExternalStore(pairingCode.subscribe, pairingCode.get);
+  const new_code = useSyncExternalStore(newRecoveryCode.subscribe, newRecoveryCode.get);
   const route = useRoute();
   useEffect(() => {
-    if (!session) clearToasts();
+    if (session) return;
+    clearToasts();
+    hideMadeCode();
   }, [session]);
   useEffect(keepFocus, []);
   return (
     <>
       <Boundary>
-        <Suspense>{viewFor(session, start_code, pairing_code, route)}</Suspense>
+        <Suspense>{viewFor(session, { start_code, pairing_code, new_code }, route)}</Suspense>
       </Boundary>
       <Toasts />
     </>
   );
 }
 
+interface Codes {
+  readonly start_code: string | null;
+  readonly pairing_code: string | null;
+  readonly new_code: object | null;
+}
+
 function viewFor(
   session: Session | null,
-  start_code: string | null,
-  pairing_code: string | null,
+  { start_code, pairing_code, new_code }: Codes,
   route: Route,
 ): ReactNode {
+  // The way back in is shown first.
+  if (session?.is_new) return <Created session={session} />;
+  if (new_code !== null) return <NewCode />;
   // Links with a code do not replace an existing sign-in.
   if (!session) {
     if (pairing_code !== null) return <Pair key={pairing_code} code={pairing_code} />;
@@ -84,8 +98,6 @@ function viewFor(
       <Welcome />
     );
   }
-  // The token of a new account is the way back in, so it is shown first.
-  if (session.is_new) return <Created token={session.token} />;
   if (pairing_code !== null && !isUnconfirmed(pairing_code)) return <AlreadySignedIn />;
   return (
     <SessionContext value={session}>

@@ -6,6 +6,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { recoverAccount } from "../state/new-account.ts";
 import { watchPairingLinks } from "../state/pairing.ts";
+import { resumeRecovery } from "../state/recovery.ts";
 import { resume } from "../state/session.ts";
 import { takeOverSharedSignIn } from "../state/shared-sign-in.ts";
 import { startCode } from "../state/start-code.ts";
@@ -17,6 +18,7 @@ if (can_start) {
   resume();
   // While the server cannot be reached, nothing can be recovered yet.
   void recoverAccount().catch(() => null);
+  void resumeRecovery().catch(() => null);
   void takeOverSharedSignIn();
   createRoot(document.getElementById("root")!).render(
     <StrictMode>

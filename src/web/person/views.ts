@@ -20,6 +20,9 @@ export const AgentsView = later(async () => (await import("./agents/agents.tsx")
 export const AgentView = later(async () => (await import("./agents/agent.tsx")).AgentView);
 export const Reach = later(async () => (await import("./account/reach.tsx")).Reach);
 export const ReachLine = later(async () => (await import("./account/reach-line.tsx")).ReachLine);
+export const RecoveryLine = later(
+  async () => (await import("./account/recovery/recovery-line.tsx")).RecoveryLine,
+);
 export const AccountView = later(async () => (await import("./account/account.tsx")).AccountView);
 export const Consent = later(async () => (await import("./agents/consent.tsx")).Consent);
 export const AwaitApproval = later(
@@ -28,6 +31,12 @@ export const AwaitApproval = later(
 export const Pair = later(async () => (await import("./account/pair.tsx")).Pair);
 export const AlreadySignedIn = later(
   async () => (await import("./account/pair.tsx")).AlreadySignedIn,
+);
+export const Created = later(
+  async () => (await import("./account/recovery/save-code.tsx")).Created,
+);
+export const NewCode = later(
+  async () => (await import("./account/recovery/save-code.tsx")).NewCode,
 );
 export const Start = later(async () => (await import("./account/start.tsx")).Start);
 export const SearchView = later(async () => (await import("./search.tsx")).SearchView);

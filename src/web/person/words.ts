@@ -31,5 +31,9 @@ const CLIENT_NAMES: Readonly<Record<string, string>> = {
 export const clientName = ({ name, version }: NonNullable<Key["last_client"]>): string =>
   `${CLIENT_NAMES[name] ?? name} ${version}`.trim();
 
+/** Message for a recovery code that the server does not know. */
+export const NO_RECOVERY_CODE =
+  "This recovery code isn't valid. It works once, and a new one replaces it.";
+
 /** Error for a text that is not a code. */
 export const NO_CODE = "must have 8 letters and digits, such as 7K2M-9XQT";

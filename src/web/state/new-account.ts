@@ -6,6 +6,7 @@
 import { randomText } from "../../client/idempotency.ts";
 import { createApi, faultOf } from "./api.ts";
 import { browserLabel } from "./browser-label.ts";
+import { noteCodeUnseen } from "./recovery.ts";
 import { currentSession, signIn } from "./session.ts";
 import { startCode } from "./start-code.ts";
 import { local } from "./storage.ts";
@@ -15,7 +16,10 @@ const NEW = "new-token";
 
 function open(token: string, account_id: string): void {
   // Another attempt may have signed in first.
-  if (currentSession() === null) signIn(token, account_id, true);
+  if (currentSession() === null) {
+    noteCodeUnseen();
+    signIn(token, account_id, true);
+  }
   local.remove(NEW);
   startCode.forget();
 }

@@ -36,7 +36,7 @@ import { ownWorker, registerWorker } from "./worker.ts";
 /** A sign-in of this browser, and the parts that work for it until sign-out. */
 export interface Session {
   readonly token: string;
-  /** True for a new account until the person confirms that its token is saved. */
+  /** True for a new account until the person has seen its recovery code. */
   readonly is_new: boolean;
   readonly api: Api;
   /** For parts that outlive the token. */
@@ -60,7 +60,12 @@ export type SignOutReason = "never" | "signed out" | "deleted" | "refused" | "en
 const ACCOUNT = "account";
 
 const session = createObservable<Session | null>(null);
-let sign_out_reason: SignOutReason = "never";
+/**
+ * In the state of the history entry, which a reload keeps, as nothing may stay in the browser's storage: that another
+ * device ended the sign-in.
+ */
+const ENDED = "signed out elsewhere";
+let sign_out_reason: SignOutReason = history.state === ENDED ? "ended" : "never";
 
 /** The session; null if nobody is signed in. */
 export const currentSession = session.get;
@@ -176,6 +181,7 @@ async function close(): Promise<void> {
 
 /** Saves the token and opens a session; `is_new`: the account was created just now. */
 export function signIn(token: string, account_id: string, is_new = false): void {
+  if (history.state === ENDED) history.replaceState(null, "");
   local.set(ACCOUNT, account_id);
   keepToken(token);
   restoreUnsent(account_id);
@@ -210,7 +216,7 @@ async function replaceRefused(token: string, is_over: boolean): Promise<void> {
   if (is_over && !unsure) await leave("refused");
 }
 
-/** The person confirmed that the token is saved. */
+/** The person has seen the recovery code of the new account. */
 export function confirmTokenSaved(): void {
   const current = session.get();
   if (current) session.set({ ...current, is_new: false });
@@ -311,6 +317,7 @@ export async function leave(why: SignOutReason): Promise<void> {
   forgetNewKeySecret();
   const shared = eraseKept();
   location.hash = "";
+  if (why === "refused" || why === "ended") history.replaceState(ENDED, "");
   const closed = close();
   session.set(null);
   await closed;

@@ -1,10 +1,9 @@
-/** The account view: browser settings, token, devices, sign-out and deletion. */
+/** The account view: browser settings, recovery code, token, devices, sign-out and deletion. */
 
-import { KeyRound, LogOut, RefreshCw, Smartphone, Trash2 } from "lucide-react";
-import { useState, useSyncExternalStore } from "react";
+import { LogOut, RefreshCw, Smartphone, Trash2 } from "lucide-react";
+import { useState } from "react";
 import { type Account, type Device, faultOf } from "../../state/api.ts";
-import { newKeySecret, onNewKeySecret } from "../../state/new-key-secrets.ts";
-import { leave, replaceToken, signOut, unconfirmedToken } from "../../state/session.ts";
+import { leave, replaceToken, unconfirmedToken } from "../../state/session.ts";
 import { Ago } from "../../ui/ago.tsx";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
@@ -15,9 +14,9 @@ import { toast } from "../../ui/toast.tsx";
 import { useLoaded } from "../../ui/use-loaded.ts";
 import { useSession, useStore } from "../use-store.ts";
 import { ChannelSettings } from "./channels/channel-settings.tsx";
-import { useSignIns } from "./end-sign-in.tsx";
+import { RecoverySettings } from "./recovery/recovery-settings.tsx";
 import { SignInList } from "./sign-ins.tsx";
-import { UnsentWarning } from "./sign-out-here.tsx";
+import { SignOut } from "./sign-out.tsx";
 import { TrialNote, useTrialEnd } from "./trial.tsx";
 
 export function AccountView() {
@@ -25,7 +24,7 @@ export function AccountView() {
     <>
       <Heading>Account</Heading>
       <div className="space-y-4">
-        <TrialNote what="add devices, change channels, settings or other sign-ins, or delete the account" />
+        <TrialNote what="add devices, make a recovery code, change channels, settings or other sign-ins, or delete the account" />
         <Section title="Notifications">
           <ChannelSettings />
         </Section>
@@ -33,6 +32,7 @@ export function AccountView() {
         <Section title="Sign-ins">
           <SignInList />
         </Section>
+        <RecoverySettings />
         <Token />
         <Devices />
         <End />
@@ -91,8 +91,8 @@ function Token() {
   return (
     <Section title="Token">
       <p className="mb-3 text-soft">
-        This browser's token works until you replace it or sign out here. Save it to get back in if
-        you lose all your devices. Anyone who has it has full access to your account.
+        For programs that act as you through the API. This browser's token works until you replace
+        it or sign out here. Anyone who has it has full access to your account.
       </p>
       <Secret text={token} name="account token" hidden />
       {next !== null && (
@@ -202,20 +202,8 @@ function Devices() {
 function End() {
   const { api } = useSession();
   const [leaving, setLeaving] = useState(false);
-  const new_secret = useSyncExternalStore(onNewKeySecret, newKeySecret);
   const [deleting, setDeleting] = useState(false);
-  const all = useSignIns();
   const in_trial = useTrialEnd() !== null;
-  /**
-   * True if this is the only sign-in: the person may then keep the token valid as a way back in.
-   */
-  const last = all?.every(({ current }) => current) ?? true;
-  const [keeps, setKeeps] = useState(true);
-  const signOutHere = async () => {
-    const done = await signOut(!last ? "sign-in" : keeps ? "nothing" : "last sign-in");
-    if (done) return;
-    toast("Your token was just replaced. Copy the new one before you sign out.", { bad: true });
-  };
   const remove = async () => {
     await api.accounts.delete.mutate({});
     await leave("deleted");
@@ -232,24 +220,7 @@ function End() {
           Delete account
         </Button>
       )}
-      <Confirm
-        open={leaving}
-        onClose={() => setLeaving(false)}
-        title="Sign out of this browser?"
-        action="Sign out"
-        onConfirm={signOutHere}
-      >
-        <UnsentWarning />
-        {last ? (
-          <LastSignIn keeps={keeps} onKeeps={setKeeps} has_new_key={new_secret !== null} />
-        ) : (
-          <p>
-            This browser's token stops working, even where you saved it. To sign in again, add this
-            browser from another device
-            {new_secret && ". Save the new agent's key first: it's shown only once"}.
-          </p>
-        )}
-      </Confirm>
+      <SignOut open={leaving} onClose={() => setLeaving(false)} />
       <Confirm
         open={deleting}
         onClose={() => setDeleting(false)}
@@ -261,36 +232,5 @@ function End() {
         can't be undone.
       </Confirm>
     </div>
-  );
-}
-
-interface LastSignInProps {
-  readonly keeps: boolean;
-  readonly onKeeps: (keeps: boolean) => void;
-  readonly has_new_key: boolean;
-}
-
-/** Says what signing out means for the account's only sign-in. */
-function LastSignIn({ keeps, onKeeps, has_new_key }: LastSignInProps) {
-  return (
-    <>
-      <p className="flex gap-2">
-        <KeyRound aria-hidden className="mt-0.5 size-5 shrink-0" />
-        <span>
-          {keeps
-            ? "You aren't signed in anywhere else, so you need your token to sign in again. Make sure you've saved it"
-            : "You aren't signed in anywhere else, so only this server's administrator can let you back in. Your agents keep their access"}
-          {has_new_key && ", and the new agent's key, which is shown only once"}.
-        </span>
-      </p>
-      <div className="mt-4">
-        <Switch
-          label="Keep the token valid"
-          hint="You can use it to sign in again."
-          checked={keeps}
-          onChange={({ target }) => onKeeps(target.checked)}
-        />
-      </div>
-    </>
   );
 }

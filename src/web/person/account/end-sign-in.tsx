@@ -2,6 +2,7 @@
 
 import { useSyncExternalStore } from "react";
 import type { SignIn } from "../../state/api.ts";
+import { remindWithoutCode } from "../../state/recovery.ts";
 import { Confirm } from "../../ui/dialog.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { useSession } from "../use-store.ts";
@@ -15,8 +16,9 @@ export function useSignIns(): readonly SignIn[] | null {
 /** The confirmation before another device is signed out; open while `signIn` is set. */
 export function EndSignIn({ signIn, onClose }: { signIn: SignIn | null; onClose: () => void }) {
   const { api, signIns } = useSession();
-  const end = async ({ id, label }: SignIn) => {
+  const end = async ({ id, label, made_by }: SignIn) => {
     await api.sessions.delete.mutate({ session_id: id });
+    if (made_by === "recovery") await remindWithoutCode(api).catch(() => null);
     signIns.drop(id);
     toast(`Signed out ${label}`);
   };
@@ -32,7 +34,8 @@ export function EndSignIn({ signIn, onClose }: { signIn: SignIn | null; onClose:
       action="Sign out"
       onConfirm={() => end(signIn!)}
     >
-      It loses access immediately, and needs a new code to sign in again.
+      It loses access immediately, and needs a new code to sign in again. If you don't know it,
+      replace your recovery code too.
     </Confirm>
   );
 }

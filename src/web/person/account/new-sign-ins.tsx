@@ -29,10 +29,7 @@ export function NewSignIns() {
           >
             <ShieldAlert aria-hidden className="size-5 shrink-0" />
             <p className="said min-w-40 flex-1 py-1 font-medium text-sm">
-              <bdi>{one.label}</bdi>{" "}
-              {one.made_by === "administrator"
-                ? "was signed in to your account by the administrator"
-                : "signed in to your account with a code"}
+              <bdi>{one.label}</bdi> {SIGNED_IN[one.made_by]}
               {one.address !== null && ` from ${one.address}`}.
             </p>
             <span className="flex items-center">
@@ -66,6 +63,13 @@ export function NewSignIns() {
     </>
   );
 }
+
+const SIGNED_IN: Readonly<Record<SignIn["made_by"], string>> = {
+  account: "signed in to your account",
+  pairing: "signed in to your account with a code",
+  administrator: "was signed in to your account by the administrator",
+  recovery: "signed in to your account with your recovery code",
+};
 
 const ACTION =
   "touch inline-flex items-center justify-center rounded-lg px-3 font-medium text-sm hover:underline";

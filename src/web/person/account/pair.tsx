@@ -12,6 +12,7 @@ import {
   isUnconfirmed,
   offerOf,
 } from "../../state/pairing.ts";
+import { recover, recoveryCodeIn } from "../../state/recovery.ts";
 import { Ago } from "../../ui/ago.tsx";
 import { Button } from "../../ui/button.tsx";
 import { TextField } from "../../ui/field.tsx";
@@ -19,7 +20,7 @@ import { Facts, Problem } from "../../ui/parts.tsx";
 import { useAction } from "../../ui/use-action.ts";
 import { useLoaded } from "../../ui/use-loaded.ts";
 import { Frame } from "../frame.tsx";
-import { NO_CODE } from "../words.ts";
+import { NO_CODE, NO_RECOVERY_CODE } from "../words.ts";
 
 type Offer = Awaited<ReturnType<typeof offerOf>>;
 
@@ -133,9 +134,11 @@ export function CodeForm({ leads }: { leads: boolean }) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const code = codeIn(text);
-    setWrong(!isPairingCode(code));
-    if (claim.busy || !isPairingCode(code)) return;
-    void claim.run(() => claimPairing(code));
+    const recovery_code = recoveryCodeIn(text);
+    const is_wrong = recovery_code === null && !isPairingCode(code);
+    setWrong(is_wrong);
+    if (claim.busy || is_wrong) return;
+    void claim.run(() => (recovery_code === null ? claimPairing(code) : recover(recovery_code)));
   };
   return (
     <form onSubmit={submit} className="space-y-3">
@@ -152,7 +155,7 @@ export function CodeForm({ leads }: { leads: boolean }) {
         hint="On a device that's signed in, choose Account, then Add a device."
         error={wrong ? NO_CODE : undefined}
       />
-      {claim.fault && <Problem>{messageOf(claim.fault)}</Problem>}
+      {claim.fault && <Problem>{messageOf(claim.fault, recoveryCodeIn(text) !== null)}</Problem>}
       <Button
         type="submit"
         variant={leads ? "primary" : "plain"}
@@ -166,7 +169,8 @@ export function CodeForm({ leads }: { leads: boolean }) {
   );
 }
 
-function messageOf(fault: Fault): string {
+function messageOf(fault: Fault, for_recovery = false): string {
   if (fault.code !== "not_found") return retryMessage(fault);
+  if (for_recovery) return NO_RECOVERY_CODE;
   return "This code isn't valid. A code works once, for 5 minutes: make a new one.";
 }

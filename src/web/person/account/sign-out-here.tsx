@@ -28,7 +28,7 @@ export function SignOutHere({ onClose }: { onClose: () => void }) {
       <UnsentWarning />
       <p>
         This removes the token and the account's data from this browser. If the server gets its data
-        back, you need the saved token or another device to sign in again.
+        back, you need your recovery code, a saved token or another device to sign in again.
       </p>
     </Confirm>
   );

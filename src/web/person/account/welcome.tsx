@@ -1,21 +1,18 @@
-/** The first view: create an account, or sign in with a token. */
+/** The first view: create an account, or sign in with a code or a token. */
 
-import { ArrowRight } from "lucide-react";
-import { useSyncExternalStore } from "react";
-import { createApi, retryMessage } from "../../state/api.ts";
+import { Fragment, useSyncExternalStore } from "react";
+import { retryMessage } from "../../state/api.ts";
 import { type KeptAnswer, onUnsent, unsentAnswers } from "../../state/kept-answers.ts";
 import { createAccount } from "../../state/new-account.ts";
-import { confirmTokenSaved, lastSignOut, type SignOutReason, signIn } from "../../state/session.ts";
+import { lastSignOut, type SignOutReason } from "../../state/session.ts";
 import { accountCreation } from "../../state/start-code.ts";
 import { Button } from "../../ui/button.tsx";
 import { Problem } from "../../ui/parts.tsx";
-import { Secret } from "../../ui/secret.tsx";
-import { TokenForm } from "../../ui/token-form.tsx";
 import { useAction } from "../../ui/use-action.ts";
 import { Frame } from "../frame.tsx";
 import { AnswerQuote } from "../questions/kept-answers.tsx";
-import { go, useRoute } from "../route.ts";
 import { CodeForm } from "./pair.tsx";
+import { BackInForm } from "./recovery/back-in.tsx";
 
 const SIGN_OUT_MESSAGES: Readonly<Record<SignOutReason, string | null>> = {
   never: null,
@@ -47,17 +44,22 @@ function Or() {
 
 export function Welcome() {
   const creation = useAction();
-  const message = SIGN_OUT_MESSAGES[lastSignOut()];
+  const reason = lastSignOut();
+  const message = SIGN_OUT_MESSAGES[reason];
   const unsent = useSyncExternalStore(onUnsent, unsentAnswers);
-  const mode = accountCreation();
-  const leads = mode === "off" || leadsWithCode();
+  /** True if somebody else ended the sign-in: the person wants back in. */
+  const was_ended = reason === "ended" || reason === "refused";
+  const allowed = accountCreation();
+  // Somebody was signed in, so the first account exists.
+  const mode = allowed === "first" && reason !== "never" ? "off" : allowed;
+  const leads = mode === "off" || was_ended || leadsWithCode();
   const creating =
     mode === "first" ? (
-      <p className="text-soft">
+      <p key="new" className="text-soft">
         To create the first account, open the address that Relay shows in its terminal.
       </p>
     ) : (
-      <div className="space-y-3">
+      <div key="new" className="space-y-3">
         <Button
           variant={leads ? "plain" : "primary"}
           className="w-full"
@@ -69,6 +71,12 @@ export function Welcome() {
         {creation.fault && <Problem>{retryMessage(creation.fault)}</Problem>}
       </div>
     );
+  const code = <CodeForm key="code" leads={leads} />;
+  const back = <BackInForm key="back" />;
+  const offered = was_ended
+    ? [code, back, creating]
+    : [...(leads ? [code, creating] : [creating, code]), back];
+  const ways = mode === "off" ? offered.filter((way) => way !== creating) : offered;
   return (
     <Frame title="Relay">
       <p className="mt-2 text-lg text-soft leading-snug">
@@ -80,31 +88,25 @@ export function Welcome() {
           {unsent.length > 0 && <Unsent answers={unsent} />}
         </div>
       )}
-      {mode === "off" && (
+      {mode === "off" && !was_ended && (
         <p className="mt-6 text-soft">
           This server doesn't accept new accounts. If you have an account, sign in with a code from
-          another device, or with your account token.
+          another device, your recovery code, or your account token.
         </p>
       )}
-      <div className="mt-8">{leads ? <CodeForm leads /> : creating}</div>
-      <Or />
-      {mode !== "off" && (
-        <>
-          {leads ? creating : <CodeForm leads={false} />}
-          <Or />
-        </>
+      {was_ended && (
+        <p className="mt-6 text-soft">
+          To sign in again, use a code from another device, your recovery code, or an account token.
+        </p>
       )}
-      <TokenForm
-        label="Account token"
-        placeholder="mca_…"
-        hint="The one you saved, or the one shown under Account in another browser."
-        pattern={/^mca_[\w-]+$/}
-        error="isn't an account token: it must start with mca_"
-        signIn={async (token) => {
-          const { id } = await createApi(token).accounts.get.query({});
-          signIn(token, id);
-        }}
-      />
+      <div className="mt-8">
+        {ways.map((way, at) => (
+          <Fragment key={way.key}>
+            {at > 0 && <Or />}
+            {way}
+          </Fragment>
+        ))}
+      </div>
     </Frame>
   );
 }
@@ -128,28 +130,5 @@ function Unsent({ answers }: { answers: readonly KeptAnswer[] }) {
         this page.
       </p>
     </>
-  );
-}
-
-export function Created({ token }: { token: string }) {
-  const { section } = useRoute();
-  const goOn = () => {
-    // A person who came for something else is not held up.
-    if (section === "questions") go("reach", { replace: true });
-    confirmTokenSaved();
-  };
-  return (
-    <Frame title="Your account is ready">
-      <p className="mt-2 mb-5 text-soft">
-        There's no username or password. Add other browsers and phones under Account. Save this
-        token in your password manager to get back in if you lose them all. It works until you sign
-        out of this browser.
-      </p>
-      <Secret text={token} name="account token" />
-      <Button variant="primary" className="mt-5 w-full" onClick={goOn}>
-        Continue
-        <ArrowRight aria-hidden className="size-4.5" />
-      </Button>
-    </Frame>
   );
 }

@@ -14,7 +14,7 @@ import { Prose } from "../../ui/prose.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { FirstAgent } from "../agents/first-agent.tsx";
 import { labelOf, useKey, useSession, useStore } from "../use-store.ts";
-import { ReachLine } from "../views.ts";
+import { ReachLine, RecoveryLine } from "../views.ts";
 import { keyOf } from "./answer-keys.ts";
 import { RefusedAnswers } from "./kept-answers.tsx";
 import { bySession, FORMS, shortSession } from "./permission-words.ts";
@@ -38,6 +38,7 @@ export function QuestionsView() {
       {/* Without it, the questions are shown all the same. */}
       <Boundary instead={null}>
         <Suspense>
+          <RecoveryLine />
           <ReachLine />
         </Suspense>
       </Boundary>
