@@ -3,7 +3,7 @@
 import { lookup } from "node:dns/promises";
 import { userInfo } from "node:os";
 import { resolve } from "node:path";
-import { ConfigError, cannotUse } from "./config.ts";
+import { ConfigError, cannotUse, SECRETS } from "./config.ts";
 import { codeOf } from "./log.ts";
 import { unbracketed } from "./loopback.ts";
 
@@ -21,6 +21,25 @@ export async function readNamedFile(variable: string, path: string): Promise<str
   } catch (error) {
     throw new ConfigError(`${variable}: ${whyUnreadable(path, error)}`, { cause: error });
   }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Returns the environment with the secrets that files hold, such as that of `ADMIN_TOKEN_FILE` as `ADMIN_TOKEN`, without
+ * white space at the end. Throws a ConfigError if a file cannot be read or is empty, or the variable is also set.
+ */
+export async function withSecretFiles(env: Environment): Promise<Environment> {
+  const found: Record<string, string> = {};
+  for (const name of SECRETS) {
+    const variable = `${name}_FILE`;
+    const path = env[variable];
+    if (!path) continue;
+    if (env[name]) throw new ConfigError(`${variable}: cannot be set together with ${name}`);
+    found[name] = (await readNamedFile(variable, path)).trimEnd();
+    if (found[name] === "") throw new ConfigError(`${variable}: ${showPath(path)} is empty`);
+  }
+  return { ...env, ...found };
 }
 
 /** One line, such as `the user relay (10001) may not read /etc/relay/key.pem (EACCES)`. */

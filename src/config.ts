@@ -278,6 +278,15 @@ export const CONFIG = {
 } as const;
 
 type Table = typeof CONFIG;
+
+/** Variables whose value can be in a file instead, which the variable with `_FILE` at its end names. */
+export const SECRETS = [
+  "DATABASE_AUTH_TOKEN",
+  "ADMIN_TOKEN",
+  "OUTBOUND_PROXY",
+  "TELEGRAM_BOT_TOKEN",
+] as const satisfies readonly (keyof Table)[];
+
 export type Config = { readonly [Name in keyof Table]: z.output<Table[Name]["schema"]> };
 
 /**

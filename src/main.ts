@@ -4,6 +4,7 @@ import { storeTime } from "../db/store/store-time.ts";
 import { type App, startApp } from "./app.ts";
 import { keepAlive, systemClock } from "./clock.ts";
 import { ConfigError, readConfig } from "./config.ts";
+import { withSecretFiles } from "./config-files.ts";
 import { startMessage } from "./http/start-message.ts";
 import { createIds } from "./ids.ts";
 import { createLog, describeError } from "./log.ts";
@@ -25,7 +26,7 @@ for (const stream of [process.stdout, process.stderr]) stream.on("error", () => 
 keepAlive();
 
 try {
-  const config = readConfig(process.env);
+  const config = readConfig(await withSecretFiles(process.env));
   const log = createLog(config.LOG_LEVEL, (line) => process.stderr.write(line));
 
   let ending = false;

@@ -1,7 +1,7 @@
 /** The process as a service manager sees it: start, failures to start, lost output, stop. */
 
 import { expect, test } from "bun:test";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -20,9 +20,11 @@ const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 test("a start that fails says why in one line that names the variable", async () => {
   const folder = tempFolder();
   mkdirSync(join(folder, "taken.db"));
+  writeFileSync(join(folder, "empty"), "\n");
+  writeFileSync(join(folder, "short"), "secret of the file");
   const { url } = await createEmptyStore();
   const running = await startProcess({ DATABASE_URL: url });
-  const cases = [
+  const cases: [Record<string, string>, string][] = [
     [{ PORT: new URL(running.url).port, DATABASE_URL: url }, "PORT"],
     [{ HOST: "192.0.2.1", DATABASE_URL: url }, "HOST"],
     [{ HOST: "relay.invalid", DATABASE_URL: url }, "HOST"],
@@ -31,16 +33,35 @@ test("a start that fails says why in one line that names the variable", async ()
     [{ DATABASE_URL: `http://127.0.0.1:${freePort()}` }, "DATABASE_URL"],
     [{ DATABASE_URL: url, PORT: "99999" }, "PORT"],
     [{ DATABASE_URL: url, ADMIN_TOKEN: `${folder}/short`.slice(-31) }, "ADMIN_TOKEN"],
-  ] as const;
+    [{ DATABASE_URL: url, ADMIN_TOKEN_FILE: `${folder}/none` }, "ADMIN_TOKEN_FILE"],
+    [{ DATABASE_URL: url, ADMIN_TOKEN_FILE: `${folder}/empty` }, "ADMIN_TOKEN_FILE"],
+    [{ DATABASE_URL: url, ADMIN_TOKEN_FILE: `${folder}/short` }, "ADMIN_TOKEN"],
+    [
+      { DATABASE_URL: url, ADMIN_TOKEN: "x".repeat(32), ADMIN_TOKEN_FILE: `${folder}/none` },
+      "ADMIN_TOKEN_FILE",
+    ],
+  ];
   for (const [env, variable] of cases) {
     const { code, said } = await failToStart(env);
     expect([code, said.split("\n").length]).toEqual([1, 1]);
     expect(said).toStartWith(`Relay cannot start: ${variable}: `);
     // A path is shown; a possible secret is not.
-    expect(said.includes(folder)).toBe(env.DATABASE_URL.includes("taken.db"));
+    const names_path = /taken\.db|\/(none|empty)/.test(JSON.stringify(env)) && !env.ADMIN_TOKEN;
+    expect([said, said.includes(folder)]).toEqual([said, names_path]);
+    expect(said).not.toContain("secret of the file");
   }
   // The running process was not disturbed.
   expect((await client(running.url)("GET /health")).status).toBe(200);
+});
+
+test("a secret can be in a file [§16]", async () => {
+  const { url } = await createEmptyStore();
+  const token = "of-a-file".repeat(4);
+  const path = join(tempFolder(), "admin");
+  writeFileSync(path, `${token}\n`);
+  const running = await startProcess({ DATABASE_URL: url, ADMIN_TOKEN_FILE: path });
+  const headers = { authorization: `Bearer ${token}` };
+  expect((await fetch(`${running.url}/metrics`, { headers })).status).toBe(200);
 });
 
 test("the process keeps running when the reader of its log exits", async () => {
