@@ -54,7 +54,7 @@ test("a start that fails says why in one line that names the variable", async ()
   expect((await client(running.url)("GET /health")).status).toBe(200);
 });
 
-test("a secret can be in a file [§16]", async () => {
+test("a secret can be in a file", async () => {
   const { url } = await createEmptyStore();
   const token = "of-a-file".repeat(4);
   const path = join(tempFolder(), "admin");
