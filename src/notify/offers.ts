@@ -12,14 +12,21 @@ export interface OfferedAnswer {
 }
 
 /**
+ * Characters that reorder what is shown, or hide a text in it, except the letters of a flag. The page warns of the same
+ * ones (draft-form.tsx).
+ */
+const HIDDEN =
+  /[\u200b\u202a-\u202e\u2060-\u2069\ufeff]|(?<!\u{1f3f4}[\u{e0020}-\u{e007f}]*)[\u{e0000}-\u{e007f}]/u;
+
+/**
  * The buttons of an alert that answer: the options, or {@link APPROVE} for a draft. `is_whole`: whether the person sees
- * the whole body, which ends with the draft; if not, a draft cannot be approved.
+ * the whole body, which ends with the draft. If not, or if characters of the draft are hidden, it cannot be approved.
  */
 export function offeredAnswers({ actions }: Alert, is_whole: boolean): readonly OfferedAnswer[] {
   if (actions === null) return [];
   const { draft, options } = actions;
   if (draft === undefined) return options.map((option) => ({ label: option, answer: option }));
-  return is_whole ? [{ label: APPROVE, answer: draft }] : [];
+  return is_whole && !HIDDEN.test(draft) ? [{ label: APPROVE, answer: draft }] : [];
 }
 
 const LINE_BREAK = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;

@@ -132,6 +132,17 @@ test("a longer draft can be approved only where messages are shown whole, and no
   }
 });
 
+test("a draft with characters that hide a text or reorder it can only be approved in the page [§14.3.9]", () => {
+  for (const hidden of ["\u202egnp.exe", "\u2066a", "a\u200bb", "\ufeffa", "a\u{e0041}\u{e007f}"]) {
+    const { offers, telegram } = renderAll({ draft: `Hello ${hidden}` });
+    expect(offers).toEqual(NO_OFFERS);
+    expect(telegram).toContain("To approve it, open Relay.");
+  }
+  for (const seen of ["🏴󠁧󠁢󠁥󠁮󠁧󠁿", "👩‍👩‍👧", "❤️", "\u200fمرحبا", "می‌خواهم"]) {
+    expect(renderAll({ draft: seen }).offers).toEqual(offersOf(seen));
+  }
+});
+
 test("where buttons and draft do not fit together, the draft stays and the button goes [§14.3.9]", () => {
   // Short enough for a phone, but each character takes 6 bytes of JSON, twice with a button.
   const draft = `a${"\u0001".repeat(370)}`;

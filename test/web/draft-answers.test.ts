@@ -158,8 +158,19 @@ webTest(
     expect(shape.height).toBeLessThanOrEqual(PHONE.height * 0.6);
     expect(await overflow(page)).toBeLessThanOrEqual(0);
     const approve = button(card(page, "Long?"), "Approve");
+    // The end is out of view until it has been scrolled to.
+    const unread = page.getByText("Scroll in the field to read the end.");
+    await unread.waitFor();
     expect((await approve.boundingBox())!.height).toBeGreaterThanOrEqual(44);
     expect(await violations(page, "main")).toEqual([]);
+    await field.evaluate((one) => one.scrollTo(0, one.scrollHeight));
+    await until(async () => (await unread.count()) === 0);
+    const hidden = page.getByText(
+      "The text has characters that can't be seen or change its order.",
+    );
+    expect(await hidden.count()).toBe(0);
+    await field.fill(`${long}\u202e`);
+    await hidden.waitFor();
     await field.fill(`${long}.`);
     await button(card(page, "Long?"), "Restore the draft").tap();
     expect(await field.inputValue()).toBe(long);

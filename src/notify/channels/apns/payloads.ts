@@ -11,7 +11,7 @@ import type {
   Silent,
   Test,
 } from "../../notification.ts";
-import { fitsNotification } from "../../offers.ts";
+import { fitsNotification, offeredAnswers } from "../../offers.ts";
 
 export interface ApnsRequest extends Rendered {
   readonly token: string;
@@ -82,7 +82,8 @@ const QUIET = { priority: 5, collapse_id: null } as const;
 
 function renderAlert(notification: Alert): Rendered {
   const { subject, urgency, expires_at, body } = notification;
-  const approvable = notification.actions?.draft !== undefined && fitsNotification(body);
+  const is_draft = notification.actions?.draft !== undefined;
+  const approvable = is_draft && offeredAnswers(notification, fitsNotification(body)).length > 0;
   const offered = alertPayload(notification, approvable);
   // A draft that was cut cannot be approved.
   const payload = approvable && offered.body !== body ? alertPayload(notification, false) : offered;

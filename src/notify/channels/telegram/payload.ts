@@ -84,9 +84,10 @@ function questionMessage(
   const messageWith = (end: string | null) => messageOf({ title, body, fixed: is_request, end });
   const whole = messageWith(howToReply(actions));
   const is_cut = !whole.text.includes(body);
-  const message = is_cut && actions?.draft !== undefined ? messageWith(CUT_DRAFT) : whole;
   // A request for permission that was cut no longer shows all, and neither does a draft.
   const offered = is_request && is_cut ? [] : offeredAnswers(alert, !is_cut);
+  const opens = actions?.draft !== undefined && offered.length === 0;
+  const message = opens ? messageWith(APPROVE_IN_RELAY) : whole;
   const buttons = buttonsOf(
     offered.map(({ label }) => label),
     codes,
@@ -105,7 +106,8 @@ function endedMessage({ title, body, asked }: EndedAlert): Message {
   return messageOf({ title, body: asked.text, fixed: asked.is_request, end });
 }
 
-const CUT_DRAFT = "To approve it, open Relay. To answer with another text, reply to this message.";
+const APPROVE_IN_RELAY =
+  "To approve it, open Relay. To answer with another text, reply to this message.";
 
 function howToReply(actions: Alert["actions"]): string | null {
   if (!actions?.own_words) return null;

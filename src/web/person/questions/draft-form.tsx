@@ -1,9 +1,10 @@
 /** The form for a draft: the person approves it as it is, or sends it changed. */
 
 import { Check, CornerDownLeft } from "lucide-react";
-import { type KeyboardEvent, useEffect, useState } from "react";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import type { Question } from "../../state/api.ts";
 import { Button } from "../../ui/button.tsx";
+import { useMeasured } from "../../ui/use-measured.ts";
 import { useDraft } from "../use-draft.ts";
 import { labelOf, useKey } from "../use-store.ts";
 import { draftName } from "./answer-form.tsx";
@@ -26,6 +27,16 @@ function linesOf(text: string): number {
   return Math.min(LINES[1], Math.max(LINES[0], lines));
 }
 
+/** Pixels from the end of the field at which its text counts as read to the end. */
+const NEAR_END = 24;
+
+/**
+ * Characters that reorder what is shown, or hide a text in it, except the letters of a flag. Relay offers no "Approve" in a
+ * notification for the same ones (§14.3.9).
+ */
+const HIDDEN =
+  /[\u200b\u202a-\u202e\u2060-\u2069\ufeff]|(?<!\u{1f3f4}[\u{e0020}-\u{e007f}]*)[\u{e0000}-\u{e007f}]/u;
+
 const MODIFIER = /^(Mac|iP)/.test(navigator.platform) ? "⌘" : "Ctrl+";
 
 interface DraftFormProps {
@@ -46,6 +57,13 @@ export function DraftForm({ question, draft, expired, busy, onSend, onDraft }: D
   const { value: text, set, forget } = useDraft(draftName(id), original);
   /** The person's text that the draft has just replaced. */
   const [replaced, setReplaced] = useState<string | null>(null);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const scrolls = useMeasured(
+    field,
+    text,
+    ({ scrollHeight, clientHeight }) => scrollHeight > clientHeight + NEAR_END,
+  );
+  const [end_seen, setEndSeen] = useState(false);
   const changed = !isSameText(text, draft);
   const blank = text.trim() === "";
   useEffect(() => onDraft(changed && !blank), [onDraft, changed, blank]);
@@ -84,15 +102,25 @@ export function DraftForm({ question, draft, expired, busy, onSend, onDraft }: D
         <bdi className="font-medium">{labelOf(key)}</bdi>
       </label>
       <textarea
+        ref={field}
         id={`${id}-draft`}
-        aria-describedby={`${id}-keys`}
+        aria-describedby={`${id}-notes ${id}-keys`}
         dir="auto"
         rows={linesOf(text)}
         value={text}
         readOnly={expired}
         onChange={({ target }) => write(target.value)}
+        onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
+          if (scrollTop + clientHeight > scrollHeight - NEAR_END) setEndSeen(true);
+        }}
         className="field-sizing-content max-h-[60dvh] min-h-24 w-full resize-none rounded-xl border border-edge bg-surface px-3.5 py-2.5 text-base leading-6 read-only:bg-sunken read-only:text-soft"
       />
+      <div id={`${id}-notes`} className="text-sm text-warn">
+        {scrolls && !end_seen && <p className="mt-1">Scroll in the field to read the end.</p>}
+        {HIDDEN.test(text) && (
+          <p className="mt-1">The text has characters that can't be seen or change its order.</p>
+        )}
+      </div>
       <div className="mt-2 flex flex-wrap items-center gap-x-3 gap-y-2">
         <p id={`${id}-keys`} className="hidden flex-1 text-faint text-sm md:block">
           {`${MODIFIER}Enter to ${changed ? "send" : "approve"}.`}
