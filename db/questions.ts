@@ -3,19 +3,14 @@
 import type { SQL } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
 import { type Caller, callerId } from "../src/model/caller.ts";
-import {
-  nudgeAt,
-  QUESTION_STATUSES,
-  type Question,
-  QuestionAction,
-} from "../src/model/question.ts";
+import { nudgeAt, type Question, QuestionAction } from "../src/model/question.ts";
+import { UNNAMED } from "../src/model/session.ts";
 import { isFirstRequest } from "./idempotency.ts";
 import { ofLiveKey } from "./keys.ts";
 import { atRevision } from "./outbox.ts";
 import { edited, questions } from "./schema.ts";
 import { p, type Sql, sql } from "./store/sql.ts";
 import {
-  byShape,
   insertWhere,
   isKnown,
   type Query,
@@ -27,7 +22,6 @@ import {
   updateSet,
 } from "./store/statement.ts";
 import type { Statement } from "./store/store.ts";
-import { END_OF_TIME } from "./tasks.ts";
 
 /** Constants as a list in SQL. */
 const values = (names: readonly string[]): Sql =>
@@ -44,6 +38,8 @@ export interface QuestionRow {
   readonly action_text?: string | null;
   /** The channel that the answer came by, as its delivery names it; read like the text, and only for the account. */
   readonly answered_by?: AnsweringChannel;
+  /** The sign-in that the answer came from; read like `answered_by`. */
+  readonly answered_from?: AnsweringSession;
 }
 
 /** The channel that a question was answered by; all null if it was none. `type`: null once the channel is deleted. */
@@ -51,6 +47,14 @@ interface AnsweringChannel {
   readonly id: string | null;
   readonly type: string | null;
   readonly label: string | null;
+}
+
+/** The sign-in that a question was answered from; all null if it is not known. `label`: null once it has ended. */
+interface AnsweringSession {
+  readonly id: string | null;
+  readonly label: string | null;
+  /** True: over REST, not from the page. */
+  readonly api: boolean | null;
 }
 
 const fields = {
@@ -79,8 +83,9 @@ const { account_id, hidden, note, context, context_omitted, action_text } = ques
 /** A question without its context, which only the read of a single question has (§2.5.2). */
 export const questionColumns = { ...fields, context_omitted, note };
 
+/** Questions as lists show them. */
 // Rows lack fields that are null (LEFT_OUT), unlike the types of the columns.
-const all = qb
+export const allQuestions = qb
   .select({ question: questionColumns, account_id, hidden })
   .from(questions) as unknown as Query<QuestionRow>;
 
@@ -93,6 +98,8 @@ const ofAnswering = (column: "type" | "label") =>
 /** Also once the channel is gone: the delivery of the question has its label. */
 const labelOfAnswering = sql`coalesce(${ofAnswering("label")}, (select label from question_deliveries
   where question_id = questions.id and target_id = questions.answered_by))`;
+const labelOfSession = sql`(select coalesce(label, '${sql.raw(UNNAMED)}') from credentials
+  where id = questions.answered_from and account_id = questions.account_id)`;
 const wholeOfAccount = qb
   .select({
     question: { ...fields, context, note },
@@ -103,6 +110,11 @@ const wholeOfAccount = qb
       id: questions.answering_channel,
       type: (ofAnswering("type") as SQL<string>).as("answering_type"),
       label: (labelOfAnswering as SQL<string>).as("answering_label"),
+    },
+    answered_from: {
+      id: questions.answering_session,
+      label: (labelOfSession as SQL<string>).as("session_label"),
+      api: questions.answered_by_api,
     },
   })
   .from(questions) as unknown as Query<QuestionRow>;
@@ -121,19 +133,19 @@ export function questionById(caller: Caller, id: string): Statement<QuestionRow>
 }
 
 export const pendingOfTask = select(
-  all,
+  allQuestions,
   sql`where task_id = ${p("task_id")} and status = 'pending' and ${ofLiveKey("questions")}`,
   // All of them end with the task, also those of a newer version.
   { unknown: "kept" },
 );
 
 /** True in SQL for a question with only values that this version knows. */
-const isKnownQuestion = sql`${isKnown(questions)} and (action is null or action ->> '$.client' in (${values(QuestionAction.shape.client.options)})
+export const isKnownQuestion = sql`${isKnown(questions)} and (action is null or action ->> '$.client' in (${values(QuestionAction.shape.client.options)})
   and action ->> '$.form' in (${values(QuestionAction.shape.form.options)}))`;
 
 /** Pending questions that have expired at `now`, the most overdue first. */
 export const overdueQuestions = select(
-  all,
+  allQuestions,
   sql`where status = 'pending' and expires_at <= ${p("now", questions.expires_at)} and ${ofLiveKey("questions")} and ${isKnownQuestion}
     order by expires_at limit ${p("limit")}`,
 );
@@ -243,6 +255,8 @@ export const OPTIONAL_FIELDS_NULL = {
   action_text: null,
   cancelled_at: null,
   answering_channel: null,
+  answering_session: null,
+  answered_by_api: null,
   remind_at: null,
 };
 
@@ -282,14 +296,22 @@ export type EndedQuestion = Question & {
   readonly now: number;
   /** Null unless it is cancelled. */
   readonly cancelled_at: number | null;
-  /** Id of the channel that the answer came by; null for the account itself. */
-  readonly answering_channel?: string | null;
-};
+} & Partial<AnswerSource>;
+
+/** Where an answer came from: a channel, or a sign-in of the account. */
+export interface AnswerSource {
+  /** Id of the channel; null for the account itself. */
+  readonly answering_channel: string | null;
+  /** Id of the sign-in; null for a channel. */
+  readonly answering_session: string | null;
+  /** True: the sign-in answered over REST. */
+  readonly answered_by_api: boolean | null;
+}
 
 const finishInTime = statement(
   updateSet(
     questions,
-    [...END_COLUMNS, "note", "answering_channel"],
+    [...END_COLUMNS, "note", "answering_channel", "answering_session", "answered_by_api"],
     sql`${stillPending} and expires_at > ${p("now", questions.expires_at)}`,
   ),
 );
@@ -305,78 +327,3 @@ export const expireQuestion = statement(updateSet(questions, END_COLUMNS, stillP
 export const finishWithTask = statement(
   updateSet(questions, END_COLUMNS, sql`${stillPending} and ${atRevision("tasks")}`),
 );
-
-interface QuestionFilter {
-  readonly scope: "key" | "account";
-  readonly owner: string;
-  readonly statuses: readonly Question["status"][];
-  readonly task_id: string | null;
-  /** Epoch seconds; questions that expire before are not pending. */
-  readonly now: number;
-  /** Only questions after this one in the list; null for the first page. */
-  readonly after: Pick<Question, "created_at" | "id"> | null;
-  readonly limit: number;
-  /** True: only rows that this version knows, which takes longer ({@link lacksRows}). */
-  readonly only_known?: boolean;
-}
-
-/** The parameters of a list. It has those that its filter needs. */
-interface ListValues {
-  readonly owner: string;
-  readonly task_id: string | null;
-  readonly now: number;
-  readonly after_at: number;
-  readonly after_id: string;
-  readonly limit: number;
-}
-
-const lists = byShape<ListValues, QuestionRow>();
-
-/** The newest questions that match (§5.7.1). */
-export function questionList(filter: QuestionFilter): Statement<QuestionRow> {
-  const statuses = QUESTION_STATUSES.filter((status) => filter.statuses.includes(status));
-  const { scope, only_known = false } = filter;
-  const of_task = filter.task_id !== null;
-  const shape = [scope, of_task, only_known, ...statuses].join(" ");
-  return lists(shape, () => buildList(scope, of_task, statuses, only_known))({
-    owner: filter.owner,
-    task_id: filter.task_id,
-    now: filter.now,
-    after_at: filter.after?.created_at ?? END_OF_TIME,
-    after_id: filter.after?.id ?? "",
-    limit: filter.limit,
-  });
-}
-
-const newestFirst = ({ question: a }: QuestionRow, { question: b }: QuestionRow): number =>
-  b.created_at - a.created_at || (a.id < b.id ? 1 : -1);
-
-function buildList(
-  scope: QuestionFilter["scope"],
-  of_task: boolean,
-  statuses: readonly Question["status"][],
-  only_known: boolean,
-) {
-  const owner = sql.identifier(scope === "key" ? "key_id" : "account_id");
-  const limit = p("limit");
-  const after_at = p("after_at", questions.created_at);
-  const conditions: Sql<ListValues>[] = [
-    sql`${owner} = ${p("owner")}`,
-    sql`(created_at, id) < (${after_at}, ${p("after_id")})`,
-    ofLiveKey("questions"),
-  ];
-  if (of_task) conditions.push(sql`task_id = ${p("task_id")}`);
-  if (only_known) conditions.push(isKnownQuestion);
-  const range = (status: string): Sql<ListValues> => {
-    const due = sql`expires_at > ${p("now", questions.expires_at)}`;
-    const all = [...conditions, sql`status = ${sql.raw(`'${status}'`)}`];
-    if (status === "pending") all.push(due);
-    return sql`select * from (select rowid as place, id, created_at from questions where ${sql.join(all, sql` and `)} order by created_at desc, id desc limit ${limit})`;
-  };
-  const ranges = sql.join(statuses.map(range), sql` union all `);
-  return select(
-    all,
-    sql`join (select place from (${ranges}) order by created_at desc, id desc limit ${limit}) on place = questions.rowid`,
-    { order: newestFirst },
-  );
-}

@@ -204,6 +204,9 @@ export const questions = sqliteTable(
     cancelled_at: timestamp(),
     /** Id of the channel that the answer came by; null for the account itself. */
     answering_channel: text("answered_by"),
+    /** The sign-in that the answer came from, and true if over REST; null unless an account token gave the answer. */
+    answering_session: text("answered_from"),
+    answered_by_api: integer({ mode: "boolean" }),
     /** When it rings again: before it expires, or at `remind_at`; null if it does not, or already has. */
     nudge_at: timestamp(),
     /** When the person wants to be reminded. */

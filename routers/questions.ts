@@ -5,7 +5,13 @@ import { LIMITS } from "../src/limits.ts";
 import { describeReach, type Reach } from "../src/model/delivery.ts";
 import { integer } from "../src/model/integer.ts";
 import { keyIdRule } from "../src/model/key.ts";
-import { askRule, Question, QuestionInput, QuestionStatus } from "../src/model/question.ts";
+import {
+  askRule,
+  Question,
+  QuestionInput,
+  QuestionStatus,
+  searchRule,
+} from "../src/model/question.ts";
 import { Id, isStorable, text, UNSTORABLE } from "../src/model/text.ts";
 import type { AddedFields, NextCall } from "../src/rpc/meta.ts";
 import type { Context } from "./context.ts";
@@ -75,7 +81,10 @@ export const questions = router({
         description: PAGING_NOTE,
       }),
       pages: true,
-      rules: keyIdRule({ required: false }),
+      rules: (caller, raw) => ({
+        ...keyIdRule({ required: false })(caller, raw),
+        ...searchRule(caller, raw),
+      }),
       errors: ["not_found"],
       mcp: {
         name: "list_questions",
@@ -84,7 +93,7 @@ export const questions = router({
           'List your questions, newest first: to find a lost id or, with `status` ["answered"], answers you missed.',
         fields: { status: "Default pending" },
         annotations: hints({ reads: true }),
-        account_only: ["key_id"],
+        account_only: ["key_id", "search"],
         defaults: { limit: 20 },
         next: nextPage("list_questions"),
       },
@@ -98,6 +107,12 @@ export const questions = router({
           .optional(),
         key_id: Id.meta({ description: "Only this key's; for accounts only" }).optional(),
         task_id: Id.meta({ description: "Only questions about this task" }).optional(),
+        search: text({ max: LIMITS.search })
+          .meta({
+            description:
+              "Only questions with all of these words, in any case and order; for accounts only",
+          })
+          .optional(),
         ...pageParameters(LIMITS.question_list, LIMITS.question_list),
       }),
     )
@@ -218,6 +233,7 @@ export const questions = router({
       ctx.services.questions.answer(ctx.caller, input.question_id, input.answer, {
         idempotent_request: ctx.idempotent_request,
         note: input.note,
+        by_api: ctx.by_rest,
       }),
     ),
 

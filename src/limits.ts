@@ -85,6 +85,11 @@ export const LIMITS = {
   expires_in_max: 86_400,
   expires_in_default: 3_600,
   question_list: 100,
+  /** Characters of a search, and words of it that are used. */
+  search: 200,
+  search_words: 8,
+  /** Questions that one list page looks at when `search` narrows it; the page may then be short. */
+  question_scan: 1_000,
   pending_questions_per_key: 20,
   /** The most minutes until a reminder of a question. */
   remind_minutes: 1_440,

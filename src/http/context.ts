@@ -22,6 +22,7 @@ export interface RequestContext extends Context {
   rejected: FieldReasons | null;
   batch: BatchBudget | null;
   accepts_tickets: boolean;
+  by_rest: boolean;
   /** The use of the credential before this request; null without a caller. */
   readonly usage: Usage | null;
 }
@@ -51,6 +52,7 @@ export function createContextFactory({ services, isForeign, recordUse }: Context
       services,
       caller: found?.caller ?? null,
       accepts_tickets: false,
+      by_rest: false,
       host,
       connection: request,
       asking: false,

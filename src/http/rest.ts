@@ -118,6 +118,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
       const recall = may_recall && !(data as { readonly wait?: unknown }).wait;
       const ctx = await createContext(scope, faults, access === "none", recall);
       ctx.accepts_tickets = true;
+      ctx.by_rest = true;
       if (accepts_idempotency_key) {
         const { caller } = ctx;
         const sent = { caller, path, params: request.params, body: () => body };

@@ -48,7 +48,7 @@ export function outputSchema(schema: z.ZodType, list: SchemaList): ObjectSchema 
 }
 
 /** Schemas that no list describes: tools neither set nor return their fields to agents, and outputs are open. */
-const UNLISTED = ["QuestionAction", "AnsweredBy"];
+const UNLISTED = ["QuestionAction", "AnsweredBy", "AnsweredFrom"];
 
 /** Fields that no list describes either, for its length. */
 const UNLISTED_FIELDS: readonly unknown[] = [

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { type FieldReasons, failFields } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { NOTIFICATION_LIMITS } from "../notification-limits.ts";
+import type { Caller } from "./caller.ts";
 import { integer } from "./integer.ts";
 import {
   fits,
@@ -73,6 +74,15 @@ export const Question = z
       })
       .meta({ id: "AnsweredBy" })
       .exactOptional(),
+    answered_from: z
+      .object({
+        id: z.string(),
+        label: z.string().nullable().meta({ description: "Null once the sign-in has ended" }),
+        current: z.boolean().meta({ description: "True for the sign-in that sent the request" }),
+        api: z.boolean().meta({ description: "True if the answer came over REST" }),
+      })
+      .meta({ id: "AnsweredFrom" })
+      .exactOptional(),
     remind_at: Timestamp.exactOptional().meta({
       description: "When the person wants to be reminded",
     }),
@@ -105,6 +115,26 @@ export const withAnsweredBy = (
   question: Question,
   by: { [Name in "id" | "type" | "label"]: string | null } | undefined,
 ): Question => (by?.id == null ? question : { ...question, answered_by: { ...by, id: by.id } });
+
+/** The question with the sign-in that its answer came from, which only the account is told (§2.5.9). */
+export const withAnsweredFrom = (
+  question: Question,
+  from:
+    | { readonly id: string | null; readonly label: string | null; readonly api: boolean | null }
+    | undefined,
+  session_id: string,
+): Question =>
+  from?.id == null
+    ? question
+    : {
+        ...question,
+        answered_from: {
+          id: from.id,
+          label: from.label,
+          current: from.id === session_id,
+          api: from.api === true,
+        },
+      };
 
 function allDiffer(labels: readonly string[]): boolean {
   return new Set(labels.map((label) => label.trim())).size === labels.length;
@@ -321,6 +351,16 @@ const ENDS = {
 
 /** How a question ended, in a sentence. */
 export const describeEnd = ({ status }: Pick<Question, "status">): string => ENDS[status];
+
+/** The rule for `search` in a list: only an account may send it. */
+export function searchRule(caller: Caller | null, raw: unknown): FieldReasons {
+  const is_sent = typeof raw === "object" && raw !== null && "search" in raw;
+  return caller?.kind === "key" && is_sent ? { search: "is permitted for an account only" } : {};
+}
+
+/** The words of a search, in lower case and each once, at most `LIMITS.search_words`. */
+export const wordsOf = (search: string): string[] =>
+  [...new Set(search.toLowerCase().split(/\s+/).filter(Boolean))].slice(0, LIMITS.search_words);
 
 /** UTF-16 units of the texts in a question, to bound a list page. */
 export const questionUnits = textUnits(Question, ["id", "key_id", "task_id"]);

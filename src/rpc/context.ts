@@ -54,6 +54,8 @@ export interface CallContext {
   readonly caller: CredentialHolder | null;
   /** True: the surface accepts tickets, for procedures with `accepts_ticket`. */
   readonly accepts_tickets: boolean;
+  /** True for a call over REST. */
+  readonly by_rest: boolean;
   /** Host name of the request (§1.6). */
   readonly host: string | null;
   /** False for HEAD and for a GET by a web page of another origin, which have no effects. */

@@ -7,12 +7,11 @@ import {
   insertQuestion,
   overdueQuestions,
   type QuestionRow,
-  questionList,
 } from "../../db/questions.ts";
 import { taskById } from "../../db/tasks.ts";
 import { fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
-import { type AccountCaller, type Caller, callerId, type KeyCaller } from "../model/caller.ts";
+import type { AccountCaller, Caller, KeyCaller } from "../model/caller.ts";
 import type { IdempotentRequest } from "../model/idempotency.ts";
 import type { McpSession } from "../model/mcp-session.ts";
 import {
@@ -24,15 +23,14 @@ import {
   newQuestion,
   type Question,
   type QuestionInput,
-  questionUnits,
 } from "../model/question.ts";
 import { answersByTicket } from "../notify/compose.ts";
 import { createEarlierAsks } from "./earlier-asks.ts";
 import type { Keys } from "./keys.ts";
+import { createQuestionList } from "./question-list.ts";
 import { untilDecided } from "./shared/commit.ts";
 import { readOwn, type ServiceDeps } from "./shared/deps.ts";
 import { createIdempotency } from "./shared/idempotency.ts";
-import { endPage, type PageQuery, readCursor, readPage, writeCursor } from "./shared/list-page.ts";
 import { createQuestionRows, type QuestionRevision } from "./shared/question-rows.ts";
 
 export type Questions = ReturnType<typeof createQuestions>;
@@ -61,6 +59,8 @@ interface AnswerOptions {
   readonly idempotent_request: IdempotentRequest | null;
   /** A remark that the person adds to the answer. */
   readonly note?: string | undefined;
+  /** True: the answer came over REST, not from the page. */
+  readonly by_api: boolean;
 }
 
 interface AskedQuestion {
@@ -75,19 +75,8 @@ interface AskResult extends Pick<AskedQuestion, "existing"> {
   readonly joined?: true;
 }
 
-interface ListQuery extends PageQuery {
-  readonly key_id?: string | undefined;
-  readonly task_id?: string | undefined;
-  readonly status?: readonly Question["status"][] | undefined;
-}
-
-interface ListOptions extends Pick<WaitOptions, "effects"> {
-  /** Bytes of JSON for the list page, at most. */
-  readonly page_bytes: number;
-}
-
 export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
-  const { store, waits, clock, agreedNow, ids, assertLive, keys } = deps;
+  const { store, waits, clock, ids, assertLive } = deps;
   const { create, finish, readNow, hold } = createQuestionRows(deps);
   const idempotency = createIdempotency(deps);
   const earlier = createEarlierAsks(deps);
@@ -231,54 +220,13 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     /** Reads a question; with `wait`, once it has left `pending` or the time is up (§6). */
     read,
 
-    /** One list page, newest first; `status` is `pending` by default. `422 fields.cursor`. */
-    async list(caller: Caller, query: ListQuery, { effects, page_bytes }: ListOptions) {
-      const statuses = query.status ?? ["pending" as const];
-      const limit = query.limit ?? LIMITS.question_list;
-      const of_key = caller.kind === "key" ? caller.key_id : query.key_id;
-      const task_id = query.task_id ?? null;
-      const bound_to = [
-        "questions",
-        callerId(caller),
-        of_key ?? null,
-        [...new Set(statuses)].sort(),
-        task_id,
-      ];
-      const cursor = query.cursor === undefined ? null : readCursor(query.cursor, bound_to);
-      if (caller.kind === "account" && query.key_id !== undefined) {
-        await keys.find(caller, query.key_id);
-      }
-      if (query.task_id !== undefined) await assertOwnTask(caller, query.task_id);
-      // Overdue questions are shown as expired, whether or not the job has expired them.
-      const now = agreedNow();
-      while (effects && (await expireDue(now, SWEEP)) === SWEEP);
-      const rows = await readPage(store, (only_known) =>
-        questionList({
-          scope: of_key === undefined ? "account" : "key",
-          owner: of_key ?? caller.account_id,
-          statuses,
-          task_id,
-          // The same time as above: a question that expires in between would be in neither state.
-          now,
-          after: cursor && { created_at: cursor.at / 1000, id: cursor.id },
-          limit: limit + 1,
-          only_known,
-        }),
-      );
-      const page = endPage(rows, {
-        limit,
-        bytes: page_bytes,
-        unitsOf: ({ question }) => questionUnits(question),
-        recordOf: ({ question }) => question,
-      });
-      if (caller.kind === "key" && effects) await earlier.show(page);
-      const next = page.length < rows.length ? page.at(-1)!.question : null;
-      return {
-        questions: page.map(({ question }) => question),
-        next_cursor:
-          next && writeCursor({ at: Math.round(next.created_at * 1000), id: next.id }, bound_to),
-      };
-    },
+    /** One list page, newest first, of all questions or of those that a search finds. */
+    list: createQuestionList({
+      ...deps,
+      assertOwnTask,
+      expireDue,
+      show: (rows) => earlier.show(rows),
+    }),
 
     /**
      * Answers a question, and returns it as lists show it. Of several simultaneous answers one wins, and the others
@@ -288,11 +236,12 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       caller: AccountCaller,
       id: string,
       given: string,
-      { idempotent_request, note }: AnswerOptions,
+      { idempotent_request, note, by_api }: AnswerOptions,
     ): Promise<Question> =>
       untilDecided(async () => {
         const row = await readNow(caller, id);
-        const question = asListed(row.question);
+        // Like lists, the response does not say where the answer came from.
+        const { answered_from: _, ...question } = asListed(row.question);
         const answer = finalAnswer(question, given);
         if ((await idempotency.findResult(idempotent_request)) !== undefined) return question;
         if (caller.ticket && question.answer === answer) return question;
@@ -304,8 +253,12 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
         const next = answeredQuestion(question, { answer, note, now: clock.now() });
         const done = (changed: QuestionRevision) =>
           idempotency.record(idempotent_request, caller, changed);
-        const by = caller.ticket?.channel_id ?? null;
-        return (await finish(row, next, finishQuestion, done, by)) ? next : undefined;
+        const source = {
+          answering_channel: caller.ticket?.channel_id ?? null,
+          answering_session: caller.ticket ? null : caller.session_id,
+          answered_by_api: caller.ticket ? null : by_api,
+        };
+        return (await finish(row, next, finishQuestion, done, source)) ? next : undefined;
       }),
 
     /** `409` for an answered or expired question, but not for a cancelled one (§5.7.5). */
@@ -333,6 +286,3 @@ function createOfferCheck(full: boolean) {
     });
   };
 }
-
-/** Questions that a list expires at once. */
-const SWEEP = 100;

@@ -92,6 +92,7 @@ export function createReplies(deps: RepliesDeps) {
     const is_new = before.status === "pending";
     const answered = await questions.answer(caller, question_id, chosen, {
       idempotent_request: null,
+      by_api: false,
     });
     const full = settings.push_content === "full";
     const text = full ? describeAnswer(answered) : "Answered.";

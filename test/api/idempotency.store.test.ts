@@ -100,7 +100,9 @@ test("a repeated request returns the resource as it is now, and changes nothing"
     for (const again of [body, Object.fromEntries(members)]) {
       const second = await once(send, key)(request, again);
       expect([request, second.status, replayed(second)]).toEqual([request, status, "true"]);
-      expect(second.body).toEqual((await now(first.body.id)).body);
+      // Only the read of a question says where its answer came from.
+      const { answered_from: _, ...read } = (await now(first.body.id)).body;
+      expect(second.body).toEqual(read);
     }
     const [name] = Object.keys(body) as [string];
     const mismatch = await once(send, key)(request, { ...body, [name]: "No" });

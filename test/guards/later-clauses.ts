@@ -13,6 +13,8 @@ export const clause = (id: string, demands: string): Clause => ({ id, demands })
 /** The clauses of sections 10 to 19 of docs/interface.md, for `CLAUSES` in clauses.ts. */
 export const LATER_CLAUSES: readonly Clause[] = [
   clause("§10.1 context", "20,000 characters"),
+  clause("§10.1 search", "200 characters"),
+  clause("§10.2 search_words", "8 words; the others are ignored"),
   clause("§10.2 options_max", "2 to 4, all different"),
   clause("§10.2 pending_questions_per_key", "20 per key"),
   clause("§10.2 streams", "16 per account and process; the oldest ends"),
@@ -20,6 +22,7 @@ export const LATER_CLAUSES: readonly Clause[] = [
   clause("§10.3 activity_page", "1 to 100; default 50"),
   clause("§10.3 history_page", "1 to 100; default 50"),
   clause("§10.3 question_list", "at most 100"),
+  clause("§10.3 question_scan", "1,000 for each page"),
   clause("§10.3 task_page", "1 to 500; default 100"),
   clause("§10.4 expires_in_max", "60 to 86400; default 3600"),
   clause("§10.4 last_used_every", "at most once a minute"),

@@ -35,7 +35,7 @@ async function newAsker() {
 const waitFor = (caller: KeyCaller | AccountCaller, id: string) =>
   questions.read(caller, id, { ...OPTIONS, wait: 50, asking: false });
 const answer = (id: string) =>
-  questions.answer(account, id, "Yes", { idempotent_request: null }).then(() => {});
+  questions.answer(account, id, "Yes", { idempotent_request: null, by_api: true }).then(() => {});
 
 test("a wait for a question reads it and the credential in one round trip, then sleeps [§6.1]", async () => {
   const { caller, question } = await newAsker();

@@ -330,6 +330,11 @@ export const PARAMETERS: Readonly<Record<string, Row>> = {
   "questions.list limit": integerText(1, 100),
   "questions.list key_id": { bad: ["\0", `${MARK}\0`], good: [] },
   "questions.list task_id": { bad: ["\0", `${MARK}\0`], good: [] },
+  // Any other value of an agent is refused too, which another test checks.
+  "questions.list search": {
+    bad: ["", " ", "\0", "\u200b", "x".repeat(201), "😀".repeat(201)],
+    good: [],
+  },
   "questions.ask wait": questionWait,
   "questions.get wait": questionWait,
   "inbox.read wait": questionWait,

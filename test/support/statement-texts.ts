@@ -4,7 +4,7 @@
  */
 
 import { Glob } from "bun";
-import { questionList } from "../../db/questions.ts";
+import { questionList, questionPosition } from "../../db/question-list.ts";
 import { STATEMENT_TEXTS } from "../../db/store/statement.ts";
 import { taskPage, taskPosition } from "../../db/tasks.ts";
 import { QUESTION_STATUSES } from "../../src/model/question.ts";
@@ -26,7 +26,11 @@ for (const scope of ["key", "account"] as const) {
       taskPosition(filter, 1);
     }
     const task_id = narrowed ? "" : null;
-    questionList({ ...base, statuses: QUESTION_STATUSES, task_id, now: 0 });
+    for (const down_to of [null, { created_at: 0, id: "" }]) {
+      const filter = { ...base, statuses: QUESTION_STATUSES, task_id, now: 0, down_to };
+      for (const words of [null, ["a"], ["a", "é"]]) questionList({ ...filter, words });
+      questionPosition({ ...filter, words: null }, 1);
+    }
   }
 }
 

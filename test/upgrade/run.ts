@@ -253,7 +253,17 @@ async function rehearse(old_tree: string, database_url: string): Promise<void> {
     const path = `/v1/questions/${asked.id}`;
     const { remind_at } = await send(newer, token, `POST ${path}/reminder`, { minutes: 10 });
     await send(older, token, `POST ${path}/answer`, { answer: "Yes" });
-    assert.equal((await send(newer, token, `GET ${path}`)).remind_at, remind_at);
+    const seen = await send(newer, token, `GET ${path}`);
+    assert.equal(seen.remind_at, remind_at);
+    // Only this version stores from where an answer came.
+    assert.equal(seen.answered_from, undefined);
+    const next = await send(older, secret, "POST /v1/questions", { prompt: "p" });
+    await send(newer, token, `POST /v1/questions/${next.id}/answer`, { answer: "No" });
+    assert.equal((await send(older, token, `GET /v1/questions/${next.id}`)).answer, "No");
+    assert.equal(
+      (await send(newer, token, `GET /v1/questions/${next.id}`)).answered_from.current,
+      true,
+    );
     for (const answer of ["draft", "other"]) {
       const asked = await send(newer, secret, "POST /v1/questions", {
         ...{ prompt: "p", kind: "text", draft: "draft" },

@@ -2,6 +2,7 @@
 
 import type { RowRevision } from "../../../db/outbox.ts";
 import {
+  type AnswerSource,
   type EndedQuestion,
   expireQuestion,
   type QuestionRow,
@@ -17,6 +18,7 @@ import {
   type Question,
   withActionText,
   withAnsweredBy,
+  withAnsweredFrom,
 } from "../../model/question.ts";
 import { eventOf, untilDecided } from "./commit.ts";
 import { readOwn, type ServiceDeps } from "./deps.ts";
@@ -40,7 +42,13 @@ export function createQuestionRows(deps: ServiceDeps) {
   const find = async (caller: Caller, id: string): Promise<QuestionRow> => {
     const row = await readOwn(deps, caller, questionById(caller, id), "question_id");
     const question = withActionText(row.question, row.action_text);
-    return { ...row, question: withAnsweredBy(question, row.answered_by) };
+    const with_channel = withAnsweredBy(question, row.answered_by);
+    return caller.kind === "account" && !caller.ticket
+      ? {
+          ...row,
+          question: withAnsweredFrom(with_channel, row.answered_from, caller.session_id),
+        }
+      : { ...row, question: with_channel };
   };
 
   /** Ends a pending question; false if it has already ended. An answer also goes to the agent's inbox. */
@@ -49,7 +57,7 @@ export function createQuestionRows(deps: ServiceDeps) {
     next: Question,
     update: (ended: EndedQuestion) => Statement,
     also: (changed: QuestionRevision) => Statement[] = () => [],
-    answered_by: string | null = null,
+    source: AnswerSource | null = null,
   ): Promise<boolean> => {
     const { id: question_id, key_id, task_id } = next;
     const now = agreedNow();
@@ -66,12 +74,17 @@ export function createQuestionRows(deps: ServiceDeps) {
     const inbox_write = inboxWriter.write(changed, goesToInbox(next) ? item : null);
     return commit({
       statements: [
-        update({ ...next, revision, now, cancelled_at, answering_channel: answered_by }),
+        update({ ...next, revision, now, cancelled_at, ...source }),
         ...inbox_write.statements,
         ...also(changed),
       ],
       inbox: inbox_write.inbox,
-      deliveries: notificationPlans.ofQuestion(account_id, next, changed, answered_by),
+      deliveries: notificationPlans.ofQuestion(
+        account_id,
+        next,
+        changed,
+        source?.answering_channel,
+      ),
       events: [eventOf(changed, "question.updated", account_id, { question: asListed(next) })],
     });
   };
