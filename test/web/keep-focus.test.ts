@@ -109,7 +109,7 @@ webTest("loading more of a list moves the focus to the first new item", async ()
   }
   const page = await openPage(app.url, { as: person });
   await act(page, "button", "Show more");
-  await untilFocused(page, /^li: .*No\. 4/);
+  await untilFocused(page, /^a: .*No\. 4/);
 });
 
 webTest("a removed item passes the focus to the next item, or to the heading", async () => {

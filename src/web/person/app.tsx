@@ -1,7 +1,15 @@
 /** The frame of the page: navigation, connection status and the current view. */
 
 import { Bot, CircleUserRound, ListTodo, MessageCircleQuestion, Search } from "lucide-react";
-import { type ReactNode, Suspense, useEffect, useRef, useState, useSyncExternalStore } from "react";
+import {
+  Activity,
+  type ReactNode,
+  Suspense,
+  useEffect,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
 import { after } from "../clock.ts";
 import { isUnconfirmed, pairingCode } from "../state/pairing.ts";
 import { hideMadeCode, newRecoveryCode } from "../state/recovery.ts";
@@ -15,12 +23,13 @@ import { clearToasts, Toasts, toast } from "../ui/toast.tsx";
 import { NewSignIns } from "./account/new-sign-ins.tsx";
 import { Welcome } from "./account/welcome.tsx";
 import { ConnectionBanner, ConnectionDot } from "./connection.tsx";
+import { isQuestion, useKeptList } from "./kept-list.ts";
 import { Logo } from "./logo.tsx";
 import { Announcer } from "./questions/announcer.tsx";
 import { watchQuestions } from "./questions/notifications.ts";
 import { QuestionView } from "./questions/question-view.tsx";
 import { QuestionsView } from "./questions/questions.tsx";
-import { go, type Route, useRoute } from "./route.ts";
+import { closeQuestion, go, KeptRoute, type Route, useRoute } from "./route.ts";
 import { SessionContext, useSession, useStore } from "./use-store.ts";
 import {
   AccountView,
@@ -118,7 +127,8 @@ const isRequest = ({ section }: Route): boolean => section === "authorize" || se
 /** Opens the search; if it is open, selects the text of its field. */
 function openSearch(): void {
   const field = document.querySelector<HTMLInputElement>("main input[type=search]");
-  if (field) field.select();
+  // The search may be kept behind an open question.
+  if (field?.offsetParent) field.select();
   else go("search");
 }
 
@@ -130,12 +140,14 @@ function SignedIn() {
   useEffect(() => after(LOAD_VIEWS_AFTER, () => void loadViews()), []);
   useTitle(route);
   const [shortcuts, setShortcuts] = useState(false);
-  useGlobalKeys({ "?": () => setShortcuts(true), "/": openSearch });
-  const { section, id, part } = route;
-  // A task opens over its list, which keeps its scroll position.
-  const view_key = section === "tasks" ? section : `${section} ${id} ${part}`;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each view begins at its top.
-  useEffect(() => void window.scrollTo(0, 0), [view_key]);
+  const { list, list_key, view_key, from } = useKeptList(route);
+  useGlobalKeys({
+    "?": () => setShortcuts(true),
+    "/": openSearch,
+    Escape() {
+      if (isQuestion(route)) closeQuestion(from?.hash ?? "#/questions");
+    },
+  });
   return (
     <div className="md:grid md:grid-cols-[15rem_minmax(0,1fr)]">
       <button
@@ -167,9 +179,21 @@ function SignedIn() {
         <ConnectionBanner />
         <NewSignIns />
         <main tabIndex={-1} className="mx-auto max-w-3xl px-4 pt-5 sm:px-6 md:px-10 md:pt-9">
-          <Boundary key={view_key}>
-            <Suspense fallback={<Skeleton label="Loading view" />}>{viewOf(route)}</Suspense>
-          </Boundary>
+          {/* Before the list, so that its heading is the first one. */}
+          {isQuestion(route) && (
+            <Boundary key={view_key}>
+              <QuestionView id={route.id} from={from} />
+            </Boundary>
+          )}
+          {list && (
+            <Activity key={list_key} mode={isQuestion(route) ? "hidden" : "visible"}>
+              <KeptRoute value={isQuestion(route) ? list : null}>
+                <Boundary>
+                  <Suspense fallback={<Skeleton label="Loading view" />}>{viewOf(list)}</Suspense>
+                </Boundary>
+              </KeptRoute>
+            </Activity>
+          )}
         </main>
       </div>
       <Announcer />
@@ -228,7 +252,7 @@ function viewOf({ section, id }: Route): ReactNode {
     case "account":
       return <AccountView />;
     default:
-      return id === null ? <QuestionsView /> : <QuestionView key={id} id={id} />;
+      return <QuestionsView />;
   }
 }
 

@@ -1,6 +1,6 @@
 /** The route, which is the fragment of the address, so that navigation needs no server. */
 
-import { useSyncExternalStore } from "react";
+import { createContext, useContext, useSyncExternalStore } from "react";
 
 const SECTIONS = [
   "questions",
@@ -23,7 +23,12 @@ export interface Route {
   /** Tab of the open agent. */
   readonly part: string | null;
   readonly query: URLSearchParams;
+  /** The fragment itself, such as `#/tasks`. */
+  readonly hash: string;
 }
+
+/** The route of a view that is kept, hidden, while a question is open over it; null: the current route. */
+export const KeptRoute = createContext<Route | null>(null);
 
 let parsed: { hash: string; route: Route } | undefined;
 
@@ -37,7 +42,7 @@ function parse(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?");
   const [name, id, part] = path.split("/");
   const section = SECTIONS.find((one) => one === name) ?? "questions";
-  return { section, id: id || null, part: part || null, query: new URLSearchParams(query) };
+  return { section, id: id || null, part: part || null, query: new URLSearchParams(query), hash };
 }
 
 function subscribe(listener: () => void): () => void {
@@ -45,15 +50,17 @@ function subscribe(listener: () => void): () => void {
   return () => window.removeEventListener("hashchange", listener);
 }
 
-/** The current route; renders again when it changes. */
+/** The route of the view; renders again when it changes. */
 export function useRoute(): Route {
-  return useSyncExternalStore(subscribe, read);
+  const kept = useContext(KeptRoute);
+  const current = useSyncExternalStore(subscribe, read);
+  return kept ?? current;
 }
 
 /** Navigates to `to`; with `replace`, without a history entry. */
 export function go(to: string, { replace = false } = {}): void {
   if (replace) {
-    history.replaceState(null, "", `#/${to}`);
+    history.replaceState(history.state, "", `#/${to}`);
     window.dispatchEvent(new HashChangeEvent("hashchange"));
   } else {
     location.hash = `/${to}`;
@@ -65,21 +72,47 @@ export function go(to: string, { replace = false } = {}): void {
  * in the history, so that the list is as they left it; otherwise replaces the entry by `to`.
  */
 export function close(to: string): void {
-  // Already closed, or closing: going back takes the browser a moment.
-  if (!OVER_A_LIST.test(location.hash.slice(1)) || leaving) return;
+  if (!OVER_A_LIST.test(location.hash.slice(1))) return;
+  leave(to, (hash) => !OVER_A_LIST.test(hash));
+}
+
+/** Closes a question that was opened from the view with the fragment `hash`, which is kept as the person left it. */
+export function closeQuestion(hash: string): void {
+  const to = hash.replace(/^#?\/?/, "");
+  leave(to, (before) => before.replace(/^\//, "") === to);
+}
+
+/**
+ * True if the person came back to this entry of the history, rather than by a link, which makes a new one. Call it
+ * once for each view.
+ */
+export function isEarlierEntry(): boolean {
+  const state = history.state as { readonly seen?: true } | null;
+  if (state?.seen) return true;
+  history.replaceState({ ...state, seen: true }, "");
+  return false;
+}
+
+/**
+ * Goes back in the history if `isTarget` says so of the fragment before, without its `#`; otherwise
+ * replaces the entry by `to`.
+ */
+function leave(to: string, isTarget: (hash: string) => boolean): void {
+  // Going back takes the browser a moment.
+  if (leaving) return;
   const { navigation } = globalThis as { navigation?: Navigation };
   const at = navigation?.currentEntry?.index ?? 0;
   const before = navigation?.entries()[at - 1]?.url;
-  const [page, hash] = before?.split("#") ?? [];
+  const [page, hash = ""] = before?.split("#") ?? [];
   const [here] = location.href.split("#");
-  if (page === here && !OVER_A_LIST.test(hash ?? "")) {
+  if (page === here && isTarget(hash)) {
     leaving = true;
     window.addEventListener("hashchange", arrive, { once: true });
     history.back();
   } else go(to, { replace: true });
 }
 
-/** True if `close` is going back right now. */
+/** True while it goes back. */
 let leaving = false;
 const arrive = () => {
   leaving = false;

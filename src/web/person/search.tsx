@@ -1,10 +1,18 @@
-/** Searches the loaded tasks and questions while the person types. */
+/** Searches tasks and questions while the person types: the loaded ones here, older questions on the server. */
 
 import { ListTodo, MessageCircleQuestion, SearchX } from "lucide-react";
 import { type KeyboardEvent, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { after } from "../clock.ts";
 import type { Question, Task } from "../state/api.ts";
-import { excerptOf, isTask, partsOf, patternOf, search, wordsOf } from "../state/search.ts";
+import {
+  excerptOf,
+  isTask,
+  partsOf,
+  patternOf,
+  search,
+  wordsNotIn,
+  wordsOf,
+} from "../state/search.ts";
 import { closedAt } from "../state/store.ts";
 import { AgoInLink } from "../ui/ago.tsx";
 import { Part } from "../ui/boundary.tsx";
@@ -13,7 +21,7 @@ import { useLine } from "../ui/prose.tsx";
 import { useNow } from "../ui/use-now.ts";
 import { QuestionBadge } from "./questions/questions.tsx";
 import { go, useRoute } from "./route.ts";
-import { useOlderQuestions } from "./use-older-questions.ts";
+import { useServerSearch } from "./use-server-search.ts";
 import { labelOf, useKey, useSession } from "./use-store.ts";
 import { STATUS_NAMES } from "./words.ts";
 
@@ -27,7 +35,6 @@ export function SearchView() {
   const { query } = useRoute();
   const [text, setText] = useState(query.get("q") ?? "");
   const field = useRef<HTMLInputElement>(null);
-  const { older, has_more, busy, fault, load } = useOlderQuestions();
   useEffect(() => field.current?.focus(), []);
   /** The search that this view has put into the address last. */
   const written = useRef(text);
@@ -49,6 +56,7 @@ export function SearchView() {
   }, [wanted]);
   const typed = useDeferredValue(text);
   const words = useMemo(() => wordsOf(typed), [typed]);
+  const { found: older, busy, has_more, is_partial, fault, more } = useServerSearch(words);
   // Searches again once a second, however often the store changes.
   const second = useNow();
   // biome-ignore lint/correctness/useExhaustiveDependencies: `store` is mutated in place.
@@ -86,30 +94,28 @@ export function SearchView() {
       />
       <p role="status" className="mt-2 mb-4 min-h-5 text-faint text-sm">
         {words.length > 0 && countOf(found.length)}
+        {busy && ", searching older questions…"}
+        {is_partial && ". Older questions can't be searched while offline."}
       </p>
       {found.length > 0 && pattern && (
         <ul ref={list} aria-label="Results" className="card divide-y divide-line overflow-hidden">
           {found.slice(0, shown).map((one) => (
             <li key={one.id}>
               <Part name="result">
-                <Result one={one} pattern={pattern} />
+                <Result one={one} words={words} pattern={pattern} />
               </Part>
             </li>
           ))}
         </ul>
       )}
-      {found.length === 0 && words.length > 0 && (
+      {found.length === 0 && words.length > 0 && !busy && (
         <Empty icon={SearchX} title="Nothing found">
           Every word must appear in a task, a question or the name of its agent.
         </Empty>
       )}
       {found.length > shown && <More onClick={() => setShown(shown + STEP)} />}
       {fault && <Problem>{fault.message}</Problem>}
-      {has_more && (
-        <More busy={busy} onClick={() => void load()}>
-          Search older questions too
-        </More>
-      )}
+      {has_more && found.length <= shown && <More onClick={more}>Search older questions too</More>}
     </div>
   );
 }
@@ -117,12 +123,28 @@ export function SearchView() {
 const countOf = (count: number): string =>
   count === 1 ? "1 result" : `${count.toLocaleString("en")} results`;
 
-function Result({ one, pattern }: { one: Task | Question; pattern: RegExp }) {
+interface ResultProps {
+  readonly one: Task | Question;
+  readonly words: readonly string[];
+  readonly pattern: RegExp;
+}
+
+function Result({ one, words, pattern }: ResultProps) {
   const key = useKey(one.key_id);
   const [name, ...more] = partsOf(one);
-  const title = excerptOf(name, pattern) ?? name.slice(0, 200);
-  // An excerpt of another text that has the words.
-  const elsewhere = more.map((part) => excerptOf(part, pattern)).find((part) => part !== null);
+  const title = excerptOf(name, words) ?? name.slice(0, 200);
+  const answer = isTask(one) ? null : one.answer;
+  const answered = answer === null ? null : (excerptOf(answer, words) ?? answer.slice(0, 200));
+  // Excerpts of other texts, until each word that was found is shown.
+  let missing = wordsNotIn(`${title}\n${answered ?? ""}\n${labelOf(key)}`, words);
+  const elsewhere: string[] = [];
+  for (const part of more) {
+    if (part === answer || missing.length === 0) continue;
+    const excerpt = excerptOf(part, missing);
+    if (excerpt === null) continue;
+    elsewhere.push(excerpt);
+    missing = wordsNotIn(excerpt, missing);
+  }
   const Icon = isTask(one) ? ListTodo : MessageCircleQuestion;
   // Prompts, notes and descriptions are Markdown; commands, titles, options and answers are not.
   const [Name, More] = isTask(one)
@@ -135,17 +157,24 @@ function Result({ one, pattern }: { one: Task | Question; pattern: RegExp }) {
     >
       <Icon aria-hidden className="mt-0.5 size-5 shrink-0 text-faint" />
       <span className="min-w-0 flex-1">
-        <bdi dir="auto" className="said line-clamp-2 font-medium">
+        <bdi dir="auto" className="said line-clamp-3 font-medium">
           <Name text={title} pattern={pattern} />
         </bdi>
-        {elsewhere && (
-          <bdi dir="auto" className="said line-clamp-2 text-soft text-sm">
-            <More text={elsewhere} pattern={pattern} />
+        {answered !== null && (
+          <bdi dir="auto" className="said line-clamp-3 text-sm">
+            <Marked text={answered} pattern={pattern} />
           </bdi>
         )}
+        {elsewhere.map((excerpt) => (
+          <bdi key={excerpt} dir="auto" className="said line-clamp-3 text-soft text-sm">
+            <More text={excerpt} pattern={pattern} />
+          </bdi>
+        ))}
         <span className="mt-0.5 flex items-center gap-2 text-faint text-sm">
           <span className="min-w-0 flex-1 truncate">
-            <bdi>{labelOf(key)}</bdi>
+            <bdi>
+              <Marked text={labelOf(key)} pattern={pattern} />
+            </bdi>
             {" · "}
             <AgoInLink at={isTask(one) ? one.updated_at : closedAt(one)} />
           </span>
@@ -168,7 +197,8 @@ interface MarkedProps {
 /** A text in one line without the marks of Markdown, unless a word is found only in them. */
 function MarkedLine({ text, pattern }: MarkedProps) {
   const line = useLine(text);
-  return <Marked text={line.search(pattern) < 0 ? text : line} pattern={pattern} />;
+  const is_lost = text.search(pattern) >= 0 && line.search(pattern) < 0;
+  return <Marked text={is_lost ? text : line} pattern={pattern} />;
 }
 
 function Marked({ text, pattern }: MarkedProps) {

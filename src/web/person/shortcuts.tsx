@@ -10,7 +10,7 @@ const KEYS = [
     [
       [["/"], "Search"],
       [["?"], "Show these shortcuts"],
-      [["Esc"], "Close what is open"],
+      [["Esc"], "Close what is open, or go back from a question"],
     ],
   ],
   [

@@ -19,6 +19,12 @@ export const TasksView = later(async () => (await import("./tasks/tasks.tsx")).T
 export const AgentsView = later(async () => (await import("./agents/agents.tsx")).AgentsView);
 export const AgentView = later(async () => (await import("./agents/agent.tsx")).AgentView);
 export const Reach = later(async () => (await import("./account/reach.tsx")).Reach);
+export const QuestionHistory = later(
+  async () => (await import("./questions/question-history.tsx")).QuestionHistory,
+);
+export const EndedQuestion = later(
+  async () => (await import("./questions/ended-question.tsx")).EndedQuestion,
+);
 export const ReachLine = later(async () => (await import("./account/reach-line.tsx")).ReachLine);
 export const RecoveryLine = later(
   async () => (await import("./account/recovery/recovery-line.tsx")).RecoveryLine,

@@ -19,7 +19,14 @@ export const isTask = (one: Task | Question): one is Task => "title" in one;
 export function partsOf(one: Task | Question): readonly [name: string, ...more: string[]] {
   return isTask(one)
     ? [one.title, one.status_note ?? "", one.description]
-    : [one.prompt, one.answer ?? "", ...one.options];
+    : [
+        one.prompt,
+        one.answer ?? "",
+        one.note ?? "",
+        ...one.options,
+        one.fallback ?? "",
+        one.draft ?? "",
+      ];
 }
 
 function textOf(one: Task | Question) {
@@ -71,10 +78,6 @@ export function search(
   return results.map(({ one }) => one);
 }
 
-/** Characters of an excerpt before and after the first word. */
-const BEFORE = 40;
-const AFTER = 160;
-
 /** A pattern of the words, for marking them; null without words. */
 export function patternOf(words: readonly string[]): RegExp | null {
   if (words.length === 0) return null;
@@ -82,11 +85,38 @@ export function patternOf(words: readonly string[]): RegExp | null {
   return new RegExp(`(${escaped.join("|")})`, "gi");
 }
 
-/** The part of the text around the first word; null if it has none of them. */
-export function excerptOf(text: string, pattern: RegExp): string | null {
-  const at = text.search(pattern);
-  if (at < 0) return null;
-  const from = Math.max(0, at - BEFORE);
-  const to = at + AFTER;
-  return `${from > 0 ? "…" : ""}${text.slice(from, to)}${to < text.length ? "…" : ""}`;
+/** Where a word is first in the text; negative if it is not. */
+const placeOf = (text: string, word: string): number => text.search(patternOf([word])!);
+
+/** The words that a text does not have. */
+export const wordsNotIn = (text: string, words: readonly string[]): readonly string[] =>
+  words.filter((word) => placeOf(text, word) < 0);
+
+/** Characters of an excerpt in all, and those before its first word: about three lines of a phone. */
+const EXCERPT = 160;
+const BEFORE = 40;
+
+/** The parts of a text around each of the words that it has; null if it has none of them. */
+export function excerptOf(text: string, words: readonly string[]): string | null {
+  const places = words
+    .map((word) => placeOf(text, word))
+    .filter((at) => at >= 0)
+    .sort((a, b) => a - b);
+  if (places.length === 0) return null;
+  const each = Math.floor(EXCERPT / places.length);
+  const before = Math.min(BEFORE, Math.floor(each / 4));
+  const parts: { from: number; to: number }[] = [];
+  for (const at of places) {
+    const from = wholeAt(text, Math.max(0, at - before));
+    const to = wholeAt(text, Math.min(text.length, at + each - before));
+    const last = parts.at(-1);
+    if (last && from <= last.to) last.to = Math.max(last.to, to);
+    else parts.push({ from, to });
+  }
+  const shown = parts.map(({ from, to }) => text.slice(from, to)).join(" … ");
+  return `${parts[0]!.from > 0 ? "…" : ""}${shown}${parts.at(-1)!.to < text.length ? "…" : ""}`;
 }
+
+/** The place, or the one before it if a character of two units would be cut. */
+const wholeAt = (text: string, at: number): number =>
+  /[\uDC00-\uDFFF]/.test(text.charAt(at)) ? Math.max(0, at - 1) : at;

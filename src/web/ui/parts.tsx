@@ -1,7 +1,7 @@
 /** Small components shared by several views. */
 
 import { ChevronLeft, CloudOff, type LucideIcon } from "lucide-react";
-import { type ReactNode, useEffect, useRef } from "react";
+import { type MouseEventHandler, type ReactNode, useEffect, useRef } from "react";
 import type { Fault } from "../state/api.ts";
 import { Button } from "./button.tsx";
 import { classes } from "./classes.ts";
@@ -133,14 +133,21 @@ export function Heading({ children, actions }: { children: ReactNode; actions?: 
   );
 }
 
+interface BackLinkProps {
+  readonly href: string;
+  readonly onClick?: MouseEventHandler;
+  readonly children: string;
+}
+
 /** Link above a heading to the list that the view belongs to. */
-export const BackLink = ({ href, children }: { href: string; children: string }) => (
+export const BackLink = ({ href, onClick, children }: BackLinkProps) => (
   <a
     href={href}
-    className="mb-1 inline-flex min-h-6 items-center gap-1 text-faint text-sm hover:underline"
+    onClick={onClick}
+    className="mb-1 inline-flex min-h-6 max-w-full items-center gap-1 text-faint text-sm hover:underline"
   >
-    <ChevronLeft aria-hidden className="size-4" />
-    {children}
+    <ChevronLeft aria-hidden className="size-4 shrink-0" />
+    <bdi className="truncate">{children}</bdi>
   </a>
 );
 

@@ -8,9 +8,9 @@ import { Part } from "../../ui/boundary.tsx";
 import { Button } from "../../ui/button.tsx";
 import { AreaField } from "../../ui/field.tsx";
 import { Badge, Empty, FormProblem, More, Problem, Skeleton } from "../../ui/parts.tsx";
-import { OneLine } from "../../ui/prose.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { useAction } from "../../ui/use-action.ts";
+import { PromptLines, QuestionLink } from "../questions/question-row.tsx";
 import { useDraft } from "../use-draft.ts";
 import { usePagination } from "../use-pagination.ts";
 import { useSession, useStore } from "../use-store.ts";
@@ -120,15 +120,19 @@ function Line({ item }: { item: Item }) {
         </p>
       )}
       {question && (
-        <p dir="auto" className="said mt-0.5 whitespace-pre-wrap">
-          <span className="line-clamp-2 text-soft">
-            <OneLine text={question.prompt} />
+        <QuestionLink id={question.id} className="-mx-4 -mb-3.5 px-4 pt-0.5 pb-3.5">
+          <span className="text-soft">
+            <PromptLines question={question} />
           </span>
-          <span className="font-medium">{question.answer}</span>
+          <bdi dir="auto" className="said line-clamp-3 whitespace-pre-wrap font-medium">
+            {question.answer}
+          </bdi>
           {question.note !== undefined && (
-            <span className="block text-soft text-sm">{question.note}</span>
+            <bdi dir="auto" className="said line-clamp-3 whitespace-pre-wrap text-soft text-sm">
+              {question.note}
+            </bdi>
           )}
-        </p>
+        </QuestionLink>
       )}
       {text !== null && (
         <p dir="auto" className="said mt-0.5 whitespace-pre-wrap">

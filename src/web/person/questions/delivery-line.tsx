@@ -16,6 +16,8 @@ const NAMED = 3;
 interface DeliveryLineProps {
   readonly id: string;
   readonly in_view?: boolean;
+  /** Each part in its own line, none of them cut, and with the open pages. */
+  readonly whole?: boolean;
   readonly className: string;
 }
 
@@ -23,9 +25,18 @@ interface DeliveryLineProps {
  * Polls the deliveries while the question is in view. On a narrow screen the target names are cut, but never the
  * time at which the question was seen.
  */
-export function DeliveryLine({ id, in_view = true, className }: DeliveryLineProps) {
-  const parts = describeDeliveries(useDeliveries(id, in_view), now());
+export function DeliveryLine({ id, in_view = true, whole, className }: DeliveryLineProps) {
+  const parts = describeDeliveries(useDeliveries(id, in_view), now(), whole);
   if (parts.length === 0) return null;
+  if (whole) {
+    return (
+      <div className={classes("said text-faint text-sm", className)}>
+        {parts.map(({ targets, seen }) => (
+          <p key={targets}>{`${targets}${seen}`}</p>
+        ))}
+      </div>
+    );
+  }
   return (
     <p className={classes("flex whitespace-pre text-faint text-xs", className)}>
       {parts.map(({ targets, seen }, at) => (
@@ -68,11 +79,15 @@ interface Part {
 }
 
 /**
- * Deliveries in words; empty if there is nothing to say. The page itself is left out: the person is
- * reading it.
+ * Deliveries in words; empty if there is nothing to say. The page itself is left out unless
+ * `with_page`: the person is reading it.
  */
-function describeDeliveries(deliveries: readonly Delivery[], at: number): Part[] {
-  const others = deliveries.filter(({ target }) => target.type !== "page");
+function describeDeliveries(
+  deliveries: readonly Delivery[],
+  at: number,
+  with_page = false,
+): Part[] {
+  const others = deliveries.filter(({ target }) => with_page || target.type !== "page");
   const of = (...statuses: Delivery["status"][]) =>
     others.filter(({ status, shown_at, opened_at }) =>
       // A notification that was seen has arrived, whatever the service reported.
@@ -100,7 +115,9 @@ function seenOf(sent: readonly Delivery[], at: number): string {
 const list = new Intl.ListFormat("en");
 
 function labelsOf(deliveries: readonly Delivery[]): string {
-  const labels = [...new Set(deliveries.map(({ target }) => isolated(target.label)))];
+  const nameOf = ({ target: { type, label } }: Delivery) =>
+    type === "page" ? "the page" : isolated(label);
+  const labels = [...new Set(deliveries.map(nameOf))];
   const more = labels.length - NAMED;
   const named = more > 0 ? [...labels.slice(0, NAMED), `${more} more`] : labels;
   return list.format(named);

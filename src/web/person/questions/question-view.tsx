@@ -1,26 +1,24 @@
 /** The view of one question, pending or ended, which links and notifications open. */
 
 import { MessageCircleQuestion } from "lucide-react";
-import { Suspense, useEffect, useRef, useState } from "react";
+import { type MouseEvent, Suspense, useEffect, useRef } from "react";
 import type { Question } from "../../state/api.ts";
-import { closedAt } from "../../state/store.ts";
-import { Ago } from "../../ui/ago.tsx";
-import { Part } from "../../ui/boundary.tsx";
 import { ButtonLink } from "../../ui/button.tsx";
 import { BackLink, Empty, Heading, NotConnected, Problem, Skeleton } from "../../ui/parts.tsx";
-import { Prose } from "../../ui/prose.tsx";
 import { useLoaded } from "../../ui/use-loaded.ts";
-import { useKeptAnswers, useSession, useStore } from "../use-store.ts";
-import { Permission } from "../views.ts";
-import { DeliveryLine } from "./delivery-line.tsx";
-import { EndedDraft } from "./draft-view.tsx";
-import { LateAnswer, lateAnswer, RefusedAnswers } from "./kept-answers.tsx";
-import { AgentLink, TaskLink } from "./question-card.tsx";
-import { Fallback, QuestionContext } from "./question-context.tsx";
-import { OutcomeLine, Pending } from "./questions.tsx";
-import { useDetails } from "./use-details.ts";
+import { closeQuestion, type Route } from "../route.ts";
+import { useKey, useSession, useStore } from "../use-store.ts";
+import { EndedQuestion } from "../views.ts";
+import { RefusedAnswers } from "./kept-answers.tsx";
+import { Pending } from "./questions.tsx";
 
-export function QuestionView({ id }: { id: string }) {
+interface QuestionViewProps {
+  readonly id: string;
+  /** The view that the question was opened from; null if that is not known. */
+  readonly from: Route | null;
+}
+
+export function QuestionView({ id, from }: QuestionViewProps) {
   const { question, fault } = useQuestion(id);
   const offline = useStore((store) => store.connection() === "offline");
   const { receipts } = useSession();
@@ -30,14 +28,15 @@ export function QuestionView({ id }: { id: string }) {
   }, [is_found, id, receipts]);
   return (
     <>
-      <BackLink href="#/questions">Questions</BackLink>
+      <Back from={from} />
       <Heading>Question</Heading>
       <RefusedAnswers />
       {question ? (
         <OneQuestion question={question} />
       ) : fault?.code === "not_found" ? (
         <Empty icon={MessageCircleQuestion} title="Question not found">
-          It may have been deleted with its agent, or belong to another account.
+          Relay keeps the newest 1,000 of each agent that have ended. It may also have been deleted
+          with its agent, or belong to another account.
         </Empty>
       ) : offline ? (
         <NotConnected what="The question" />
@@ -47,6 +46,29 @@ export function QuestionView({ id }: { id: string }) {
         <Skeleton rows={1} label="Loading question" />
       )}
     </>
+  );
+}
+
+const SECTION_NAMES: Readonly<Partial<Record<Route["section"], string>>> = {
+  tasks: "Tasks",
+  search: "Search",
+  agents: "Agents",
+  account: "Account",
+};
+
+/** A link back to the view that the question was opened from. */
+function Back({ from }: Pick<QuestionViewProps, "from">) {
+  const key = useKey(from?.section === "agents" ? (from.id ?? "") : "");
+  const { hash = "#/questions", section = "questions" } = from ?? {};
+  const goBack = (event: MouseEvent) => {
+    if (!from || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    closeQuestion(hash);
+  };
+  return (
+    <BackLink href={hash} onClick={goBack}>
+      {key?.label ?? SECTION_NAMES[section] ?? "Questions"}
+    </BackLink>
   );
 }
 
@@ -72,7 +94,9 @@ function OneQuestion({ question }: { question: Question }) {
       {question.status === "pending" ? (
         <Pending questions={[question]} />
       ) : (
-        <Ended question={question} />
+        <Suspense fallback={<Skeleton rows={1} label="Loading question" />}>
+          <EndedQuestion question={question} />
+        </Suspense>
       )}
       {others > 0 && (
         <ButtonLink href="#/questions" className="mt-4">
@@ -81,118 +105,4 @@ function OneQuestion({ question }: { question: Question }) {
       )}
     </>
   );
-}
-
-function Ended({ question }: { question: Question }) {
-  const { key_id, task_id, prompt, action } = question;
-  const details = useDetails(question, true);
-  const task_exists = useStore(({ all }) => task_id !== null && all.tasks.has(task_id));
-  return (
-    <article aria-label={prompt} className="card p-4 sm:p-5">
-      <p className="text-faint text-sm leading-6">
-        <AgentLink id={key_id} />
-        {", "}
-        <Ago at={question.created_at} />
-      </p>
-      {action ? (
-        <Suspense fallback={<p>Loading…</p>}>
-          <Permission question={question} action={action} details={details} />
-        </Suspense>
-      ) : (
-        <Prose text={prompt} className="mt-2 text-lg leading-snug" with_source />
-      )}
-      {task_id !== null && <TaskLink id={task_id} />}
-      {!action && (
-        <Part name="context">
-          <QuestionContext question={question} details={details} />
-        </Part>
-      )}
-      {question.status === "expired" && <Fallback question={question} />}
-      <div className="mt-4 border-line border-t pt-3">
-        <OutcomeLine question={question} />
-        <EndedDraft question={question} />
-        <p className="mt-1.5 text-soft text-sm">
-          {howItEnded(question, task_exists)}
-          {/* When it was cancelled is not known. */}
-          {question.status !== "cancelled" && (
-            <>
-              {", "}
-              <Ago at={closedAt(question)} />
-            </>
-          )}
-        </p>
-        <DeliveryLine id={question.id} className="mt-1.5" />
-        {question.status === "expired" && !action && <AnswerLate question={question} />}
-      </div>
-    </article>
-  );
-}
-
-/** For a question that has expired: buttons that send an option to the agent as a message. */
-function AnswerLate({ question }: { question: Question }) {
-  const { id, key_id, options } = question;
-  // Also after one of RefusedAnswers was sent.
-  useKeptAnswers();
-  const [, setSent] = useState(false);
-  const sent = lateAnswer(id);
-  if (options.length === 0 || sent !== null) {
-    return (
-      <>
-        {sent !== null && (
-          <p className="mt-3 text-soft text-sm">
-            {sent === "" ? (
-              "You sent an answer as a message."
-            ) : (
-              <>
-                You sent “
-                <bdi dir="auto" className="said font-medium text-ink">
-                  {sent}
-                </bdi>
-                ” as a message.
-              </>
-            )}
-          </p>
-        )}
-        <ButtonLink href={`#/agents/${key_id}/inbox`} className="mt-3">
-          {sent === null ? "Write a message instead" : "Write another message"}
-        </ButtonLink>
-      </>
-    );
-  }
-  return (
-    <div className="mt-3">
-      <p className="text-soft text-sm">Send as a message:</p>
-      <div className="mt-1.5 flex flex-wrap gap-2">
-        {options.map((answer) => (
-          <LateAnswer
-            key={answer}
-            question={question}
-            given={{ answer }}
-            onSent={() => setSent(true)}
-          >
-            <bdi dir="auto" className="said min-w-0">
-              {answer}
-            </bdi>
-          </LateAnswer>
-        ))}
-      </div>
-      {question.allow_other && (
-        <ButtonLink href={`#/agents/${key_id}/inbox`} className="mt-3">
-          Write a message instead
-        </ButtonLink>
-      )}
-    </div>
-  );
-}
-
-/** How a question ended and, where that is known, by whom. */
-function howItEnded({ status, task_id, action }: Question, task_exists: boolean): string {
-  // Only the account can answer.
-  if (status === "answered") return "You answered it";
-  if (status === "expired")
-    return `It expired without an answer${action ? ": nothing was allowed" : ""}`;
-  if (action) return "It was decided in the agent's own terminal, or is no longer needed";
-  return task_id === null || task_exists
-    ? "The agent cancelled it"
-    : "The agent cancelled it, or its task was deleted";
 }

@@ -1,34 +1,23 @@
 /** The view of all questions: pending ones first, then the history. */
 
 import { CheckCheck } from "lucide-react";
-import { type RefObject, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { type RefObject, Suspense, useCallback, useEffect, useMemo, useRef } from "react";
 import type { Question } from "../../state/api.ts";
-import { closedAt } from "../../state/store.ts";
-import { Ago } from "../../ui/ago.tsx";
 import { Boundary, Part } from "../../ui/boundary.tsx";
 import { classes } from "../../ui/classes.ts";
-import { Cut } from "../../ui/cut.tsx";
 import { useMisclickGuard } from "../../ui/misclick-guard.ts";
-import { Badge, Empty, Heading, More, NotConnected, Skeleton, type Tone } from "../../ui/parts.tsx";
-import { Prose } from "../../ui/prose.tsx";
+import { Badge, Empty, Heading, NotConnected, Skeleton, type Tone } from "../../ui/parts.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { FirstAgent } from "../agents/first-agent.tsx";
-import { labelOf, useKey, useSession, useStore } from "../use-store.ts";
-import { ReachLine, RecoveryLine } from "../views.ts";
+import { useSession, useStore } from "../use-store.ts";
+import { QuestionHistory, ReachLine, RecoveryLine } from "../views.ts";
 import { keyOf } from "./answer-keys.ts";
 import { RefusedAnswers } from "./kept-answers.tsx";
-import { bySession, FORMS, shortSession } from "./permission-words.ts";
+import { bySession, shortSession } from "./permission-words.ts";
 import { QuestionCard, type SentAnswer } from "./question-card.tsx";
-
-/** Most closed questions that are loaded. */
-const HISTORY_LIMIT = 100;
-
-/** Closed questions shown at first. */
-const STEP = 10;
 
 export function QuestionsView() {
   const pending = useStore((store) => store.pending());
-  const history = useStore((store) => store.history());
   const known = useStore((store) => store.knownAt() !== null || store.versions.questions > 0);
   const offline = useStore((store) => store.connection() === "offline");
   return (
@@ -54,7 +43,11 @@ export function QuestionsView() {
       ) : (
         <Skeleton label="Loading questions" />
       )}
-      {history.length > 0 && <History questions={history} />}
+      <Boundary>
+        <Suspense>
+          <QuestionHistory />
+        </Suspense>
+      </Boundary>
     </>
   );
 }
@@ -208,85 +201,35 @@ const ENDED: Readonly<Record<Question["status"], string>> = {
   cancelled: "Question cancelled",
 };
 
-function History({ questions }: { questions: readonly Question[] }) {
-  const [shown, setShown] = useState(STEP);
-  return (
-    <section className="mt-10">
-      <h2 className="mb-3 font-semibold text-faint text-sm">History</h2>
-      <ul className="card divide-y divide-line overflow-hidden">
-        {questions.slice(0, shown).map((question) => (
-          <li key={question.id}>
-            <Part name="question">
-              <Outcome question={question} />
-            </Part>
-          </li>
-        ))}
-      </ul>
-      {questions.length > shown && <More onClick={() => setShown(shown + 3 * STEP)} />}
-      {questions.length >= HISTORY_LIMIT && shown >= questions.length && (
-        <p className="mt-3 text-center text-faint text-sm">Older questions aren't shown.</p>
-      )}
-    </section>
-  );
-}
-
-const STATUSES: Readonly<Record<Question["status"], { name: string; tone: Tone }>> = {
+/** Names and colours of how a question stands. */
+export const STATUSES: Readonly<Record<Question["status"], { name: string; tone: Tone }>> = {
   pending: { name: "Pending", tone: "accent" },
   answered: { name: "Answered", tone: "ok" },
   expired: { name: "Expired", tone: "warn" },
   cancelled: { name: "Cancelled", tone: "plain" },
 };
 
-export function Outcome({ question }: { question: Question }) {
-  const key = useKey(question.key_id);
-  const [open, setOpen] = useState(false);
-  return (
-    <div className="px-4 py-3.5 sm:px-5">
-      <p className="flex flex-wrap items-center gap-x-2 text-faint text-sm">
-        <bdi className="said font-medium text-soft">{labelOf(key)}</bdi>
-        <span className="ml-auto shrink-0">
-          <Ago at={closedAt(question)} />
-        </span>
-      </p>
-      <Cut lines={3} open={open} onOpen={setOpen}>
-        {question.action ? (
-          <p
-            dir="ltr"
-            translate="no"
-            className="said mt-0.5 whitespace-pre-wrap font-mono text-[0.8125rem]"
-          >
-            {question.prompt}
-          </p>
-        ) : (
-          <Prose text={question.prompt} className="mt-0.5" />
-        )}
-      </Cut>
-      {question.action && (
-        <a
-          href={`#/questions/${question.id}`}
-          className="inline-flex min-h-6 items-center font-medium text-accent text-sm hover:underline"
-        >
-          {`The whole ${FORMS[question.action.form]}`}
-        </a>
-      )}
-      <OutcomeLine question={question} />
-    </div>
-  );
-}
-
-/** The status of a question, and its answer if it has one. */
-export function OutcomeLine({ question }: { question: Question }) {
+/** The status of a question, and its answer and note if it has them; `short`: in two lines each. */
+export function OutcomeLine({ question, short }: { question: Question; short?: boolean }) {
+  const clamp = short && "line-clamp-2";
   return (
     <p className="mt-1.5 flex items-start gap-2">
       <QuestionBadge question={question} />
       {question.answer !== null && (
-        <bdi dir="auto" className="said min-w-0 whitespace-pre-wrap font-medium leading-6">
-          {question.answer}
+        <span className="min-w-0 leading-6">
+          <bdi dir="auto" className={classes("said block whitespace-pre-wrap font-medium", clamp)}>
+            {question.answer}
+          </bdi>
           {question.note !== undefined && (
-            <span className="block font-normal text-soft text-sm">{question.note}</span>
+            <bdi
+              dir="auto"
+              className={classes("said block whitespace-pre-wrap text-soft text-sm", clamp)}
+            >
+              {question.note}
+            </bdi>
           )}
-          {question.edited && <span className="block font-normal text-faint text-sm">Edited</span>}
-        </bdi>
+          {question.edited && <span className="block text-faint text-sm">Edited</span>}
+        </span>
       )}
     </p>
   );

@@ -12,6 +12,8 @@ export interface Details {
   readonly context: string | null;
   /** The command, diff or arguments of a permission prompt. */
   readonly text: string | null;
+  /** The question as it was read by itself; null until then, and where nothing asked for that. */
+  readonly alone: Question | null;
   readonly failed: boolean;
   readonly retry: () => void;
 }
@@ -19,21 +21,26 @@ export interface Details {
 const isWhole = ({ context_omitted = false, action }: Question): boolean =>
   !context_omitted && (action === undefined || action.text !== undefined);
 
-/** Loads the details of a question once `wanted` is true. */
-export function useDetails(question: Question, wanted: boolean): Details {
+/**
+ * Loads the details of a question once `wanted` is true. `alone`: reads the question by itself even if it has all its
+ * texts, for what only that read says.
+ */
+export function useDetails(question: Question, wanted: boolean, { alone = false } = {}): Details {
   const { id } = question;
   const { api } = useSession();
   // Kept, since a later event has the question without its details.
   const [found, setFound] = useState<Question | null>(isWhole(question) ? question : null);
   const [failed, setFailed] = useState(false);
   const whole = found ?? (isWhole(question) ? question : null);
-  const missing = wanted && !failed && whole === null;
+  const [read_alone, setReadAlone] = useState<Question | null>(null);
+  const missing = wanted && !failed && (whole === null || (alone && read_alone === null));
   useEffect(() => {
     if (!missing) return;
     let ended = false;
     api.questions.get.query({ question_id: id }).then(
       (read) => {
         if (ended) return;
+        setReadAlone(read);
         if (isWhole(read)) setFound(read);
         else setFailed(true);
       },
@@ -46,6 +53,7 @@ export function useDetails(question: Question, wanted: boolean): Details {
   return {
     context: whole && (whole.context ?? ""),
     text: whole?.action?.text ?? null,
+    alone: read_alone,
     failed,
     retry: () => setFailed(false),
   };

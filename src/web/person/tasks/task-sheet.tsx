@@ -13,7 +13,7 @@ import { Prose } from "../../ui/prose.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { useAction } from "../../ui/use-action.ts";
 import { TrialNote, useTrialEnd } from "../account/trial.tsx";
-import { Outcome } from "../questions/questions.tsx";
+import { QuestionRow } from "../questions/question-row.tsx";
 import { isTaskOpen } from "../route.ts";
 import { labelOf, useKey, useSession, useStore, useTask } from "../use-store.ts";
 import { STATUS_NAMES } from "../words.ts";
@@ -126,7 +126,7 @@ function Details({ task, open, onEdit, onGone }: DetailsProps) {
             {about.map((question) => (
               <li key={question.id}>
                 <Part name="question">
-                  <Outcome question={question} />
+                  <QuestionRow question={question} />
                 </Part>
                 {question.status === "pending" && (
                   <ButtonLink href={`#/questions/${question.id}`} className="mx-4 mb-4 sm:mx-5">

@@ -11,6 +11,12 @@ export const TYPE_NAMES: Readonly<Record<Channel["type"], string>> = {
   telegram: "Telegram",
 };
 
+/** By what an answer came, after "by"; types of newer servers are shown as they are. */
+export const ANSWERED_BY: Readonly<Record<string, string>> = {
+  ...TYPE_NAMES,
+  web_push: "a notification",
+};
+
 export const STATE_NAMES: Readonly<Record<Channel["state"], readonly [Tone, string]>> = {
   ok: ["ok", "OK"],
   failing: ["danger", "Failing"],
