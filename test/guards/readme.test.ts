@@ -46,6 +46,14 @@ test.if(Bun.which("curl") !== null)(
   30_000,
 );
 
+test("README's relay command prints what relay prints, and nothing about the script", () => {
+  const { stdout, stderr, exitCode } = Bun.spawnSync([process.execPath, "relay", "say"], {
+    cwd: new URL("../../", import.meta.url).pathname,
+  });
+  expect([exitCode, stdout.toString()]).toEqual([3, ""]);
+  expect(stderr.toString()).toMatch(/^relay: [^\n]+\n$/);
+});
+
 /** The address and header that a command gives its client, as the shell reads the line. */
 async function settingsOf(command: string, key: string) {
   const [name] = command.split(" ");
