@@ -1,7 +1,7 @@
 /** Challenges of app attestation. Each can be used once, in any process. */
 
+import { challenges } from "./credentials-schema.ts";
 import { pruner } from "./retention.ts";
-import { challenges } from "./schema.ts";
 import { p, sql } from "./store/sql.ts";
 import { insertWhere, statement } from "./store/statement.ts";
 

@@ -1,4 +1,4 @@
-/** The tables of credentials, ended tokens, pairing codes, recovery codes, and account creations by address. */
+/** The tables of credentials, ended tokens, pairing codes, recovery codes, account creations, and attestation challenges. */
 
 import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import { CREDENTIAL_KINDS, CREDENTIAL_MAKERS } from "../src/model/caller.ts";
@@ -132,4 +132,11 @@ export const accountCreations = sqliteTable(
     created_at: timestamp().notNull(),
   },
   (t) => [index("account_creations_origin").on(t.origin, t.created_at)],
+);
+
+/** Unused challenges of app attestation. */
+export const challenges = sqliteTable(
+  "challenges",
+  { challenge: text().primaryKey(), expires_at: timestamp().notNull() },
+  (t) => [index("challenges_expiry").on(t.expires_at)],
 );

@@ -7,7 +7,7 @@ import { atRevision } from "./outbox.ts";
 import { pruner } from "./retention.ts";
 import { questions } from "./schema.ts";
 import { p, sql } from "./store/sql.ts";
-import { qb, rowOf, select, statement, updateSet } from "./store/statement.ts";
+import { qb, rowOf, rowsOf, select, statement, updateSet } from "./store/statement.ts";
 
 /**
  * The owner of a credential and its last use. Every request makes this search for one row. Kinds that are not bearer
@@ -44,6 +44,16 @@ export const touchCredential = statement(
   updateSet(credentials, ["last_used_at"], sql`digest = ${p("digest")} and ${isTouchDue}`),
 );
 
+/**
+ * Why a digest is not found by {@link credentialOwner}: its account is blocked (§4.4), or it is an account token that
+ * has ended in this store (§4.1.7). No row for an unknown one.
+ */
+export const refusedCredential = statement(
+  sql`select 'blocked' from credentials where digest = ${p("digest")} and kind in ('blocked_account_token', 'blocked_key_secret', 'blocked_oauth_access')
+    union all select 'ended' from ended_tokens where digest = ${p("digest")}`,
+  { returns: rowsOf<[why: "blocked" | "ended"]>() },
+);
+
 /** A row if an account token with this digest has ended in this store (§4.1.7); triggers write it. */
 export const endedToken = statement(sql`select 1 from ended_tokens where digest = ${p("digest")}`, {
   returns: rowOf<[1]>(),
@@ -56,8 +66,8 @@ export const pruneEndedTokens = pruner(
 );
 
 /**
- * What the check of a ticket needs (§19.7): the account that owns both its channel and its question, and when the
- * question ended or expires.
+ * What the check of a ticket needs (§19.7): the account that owns both its channel and its question and is not blocked,
+ * and when the question ended or expires.
  */
 export const ticketFacts = select(
   qb
@@ -71,6 +81,6 @@ export const ticketFacts = select(
     .innerJoin(questions, sql`${questions.account_id} = ${channels.account_id}`),
   sql`where channels.id = ${p("channel_id")} and questions.id = ${p("question_id")}
     and exists (select 1 from keys where id = questions.key_id and deleted_at is null)
-    and exists (select 1 from accounts where id = channels.account_id and deleted_at is null)`,
+    and exists (select 1 from accounts where id = channels.account_id and deleted_at is null and blocked_at is null)`,
   { one: true },
 );

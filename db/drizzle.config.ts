@@ -6,6 +6,7 @@ export default defineConfig({
   dialect: "sqlite",
   schema: [
     "./db/schema.ts",
+    "./db/admin-schema.ts",
     "./db/history-schema.ts",
     "./db/credentials-schema.ts",
     "./db/notify/schema.ts",

@@ -1,6 +1,6 @@
 /**
- * The tables, except those of notifications (notify/schema.ts), OAuth (oauth/schema.ts) and credentials
- * (credentials-schema.ts). Column names are the names in the JSON, so rows need no mapper. Counts, digests and
+ * The tables, except those of notifications (notify/schema.ts), OAuth (oauth/schema.ts), credentials
+ * (credentials-schema.ts) and the administrator (admin-schema.ts). Column names are the names in the JSON, so rows need no mapper. Counts, digests and
  * queues in them are kept by triggers, which docs/triggers.md lists.
  *
  * There are no foreign keys. Rows of a deleted key or account are removed in small steps; until then, every
@@ -69,6 +69,10 @@ export const accounts = sqliteTable(
     deleted_at: timestamp(),
     /** When the account recently made Relay send something to an address of its choice: JSON, milliseconds. */
     address_uses: text().notNull().default("[]"),
+    /** What the administrator calls the person; the account does not see it. */
+    admin_name: text().default(sql`null`),
+    /** Set while the administrator blocks the account. Triggers of migration 0041 make it take effect. */
+    blocked_at: timestamp().default(sql`null`),
   },
   (t) => [
     uniqueIndex("accounts_token").on(t.token_digest),
@@ -347,13 +351,6 @@ export const events = sqliteTable("events", {
   data: text().notNull(),
   created_at: timestamp().notNull(),
 });
-
-/** Unused challenges of app attestation. */
-export const challenges = sqliteTable(
-  "challenges",
-  { challenge: text().primaryKey(), expires_at: timestamp().notNull() },
-  (t) => [index("challenges_expiry").on(t.expires_at)],
-);
 
 /** Secrets of the service, shared by all processes on this store. */
 export const secrets = sqliteTable("secrets", {

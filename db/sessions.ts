@@ -131,7 +131,7 @@ export const claimSessionAdded = statement(
   updateSet(
     accounts,
     ["revision"],
-    sql`id = ${p("account_id")} and deleted_at is null
+    sql`id = ${p("account_id")} and deleted_at is null and blocked_at is null
       and exists (select 1 from pairings where code_digest = ${p("code_digest")} and claimed_by is null)
       and ${isNewToken("digest")}
       and (select count(*) from credentials where ${ofAccount}) < ${sql.raw(LIMITS.sessions_per_account)}`,

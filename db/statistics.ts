@@ -78,6 +78,7 @@ export async function countRows(
 type FiguresOfAccount = [
   ...[keys: number, todo: number, in_progress: number, done: number, cancelled: number],
   ...[last_used_ms: number | null, devices: number, pending: number],
+  ...[name: string | null, blocked_ms: number | null, sign_ins: number, here_ms: number | null],
 ];
 
 // The inner query reads a page by the primary key; an account has at most 100 keys.
@@ -86,8 +87,11 @@ const page = statement(
       coalesce(sum(k.tasks_in_progress), 0), coalesce(sum(k.tasks_done), 0),
       coalesce(sum(k.tasks_cancelled), 0), max(k.last_used_at),
       (select count(*) from devices where devices.account_id = a.id),
-      (select count(*) from questions where questions.account_id = a.id and status = 'pending')
-    from (select id, created_at from accounts where deleted_at is null and id < ${p("before")}
+      (select count(*) from questions where questions.account_id = a.id and status = 'pending'),
+      a.admin_name, a.blocked_at,
+      (select count(*) from credentials c where c.account_id = a.id and c.key_id is null),
+      (select max(c.last_used_at) from credentials c where c.account_id = a.id and c.key_id is null)
+    from (select id, created_at, admin_name, blocked_at from accounts where deleted_at is null and id < ${p("before")}
       order by id desc limit ${p("limit")}) as a
     left join keys as k on k.account_id = a.id and k.deleted_at is null
     group by a.id order by a.id desc`,
@@ -105,7 +109,9 @@ export async function accountFigures(
 ): Promise<AccountFigures[]> {
   const rows = await store.read(page({ before: before ?? LAST, limit }));
   return rows.map(([id, created_ms, ...figures]) => {
-    const [keys, todo, in_progress, done, cancelled, last_used_ms, devices, pending] = figures;
+    const [keys, todo, in_progress, done, cancelled, last_used_ms, devices, pending, ...person] =
+      figures;
+    const [name, blocked_ms, sign_ins, here_ms] = person;
     return {
       id,
       created_at: created_ms / 1000,
@@ -114,6 +120,10 @@ export async function accountFigures(
       tasks: { todo, in_progress, done, cancelled },
       pending_questions: pending,
       last_used_at: last_used_ms === null ? null : last_used_ms / 1000,
+      name,
+      blocked_at: blocked_ms === null ? null : blocked_ms / 1000,
+      sign_ins,
+      last_here_at: here_ms === null ? null : here_ms / 1000,
     };
   });
 }

@@ -6,9 +6,13 @@ import { fail, ServiceError } from "../src/errors.ts";
 import {
   AccountList,
   AccountPage,
+  AdminHealth,
+  InvitationList,
   JobList,
+  NewInvitation,
   OutboxFigures,
   Overview,
+  PersonName,
   ProcessFigures,
   PushFigures,
   SeriesFigures,
@@ -20,6 +24,7 @@ import { Id } from "../src/model/text.ts";
 import { formatError, toTrpcError } from "../src/rpc/errors.ts";
 import type { Admin } from "../src/services/admin.ts";
 import type { Pairings } from "../src/services/pairings.ts";
+import type { People } from "../src/services/people.ts";
 
 /** The context of every admin procedure. */
 export interface AdminContext {
@@ -27,6 +32,7 @@ export interface AdminContext {
   readonly caller: AdminCaller | null;
   readonly admin: Admin;
   readonly pairings: Pick<Pairings, "createByAdmin">;
+  readonly people: Omit<People, "findInvitation">;
   /** The base address for links on another device. */
   readonly linkBase: () => LinkBase;
 }
@@ -65,6 +71,38 @@ export const adminRouter = t.router({
     .output(Pairing)
     .mutation(({ ctx, input }) => ctx.pairings.createByAdmin(input.account_id, ctx.linkBase())),
 
+  /** A name for the person, which only the administrator sees; null takes it away. */
+  setName: admin
+    .input(z.strictObject({ account_id: Id, name: PersonName.nullable() }))
+    .mutation(({ ctx, input }) => ctx.people.setName(input.account_id, input.name)),
+
+  /** Blocks or unblocks an account (§4.4). */
+  setBlocked: admin
+    .input(z.strictObject({ account_id: Id, blocked: z.boolean() }))
+    .mutation(({ ctx, input }) => ctx.people.setBlocked(input.account_id, input.blocked)),
+
+  /** Deletes an account, as its person can (§5.2.5). */
+  deleteAccount: admin
+    .input(z.strictObject({ account_id: Id }))
+    .mutation(({ ctx, input }) => ctx.people.remove(input.account_id)),
+
+  /** Makes an invitation (§5.2.1(6)). */
+  invite: admin
+    .input(z.strictObject({ name: PersonName.nullable() }))
+    .output(NewInvitation)
+    .mutation(({ ctx, input }) => ctx.people.invite(input.name, ctx.linkBase())),
+
+  /** The open invitations, newest first. */
+  invitations: figures
+    .output(InvitationList)
+    .query(async ({ ctx }) => ({ invitations: await ctx.people.invitations() })),
+
+  /** Ends an open invitation. */
+  revoke: admin
+    .input(z.strictObject({ invitation_id: Id }))
+    .mutation(({ ctx, input }) => ctx.people.revoke(input.invitation_id)),
+
+  health: figures.output(AdminHealth).query(({ ctx }) => ctx.admin.health()),
   process: figures.output(ProcessFigures).query(({ ctx }) => ctx.admin.process()),
   series: figures.output(SeriesFigures).query(({ ctx }) => ctx.admin.series()),
   store: figures.output(StoreFigures).query(({ ctx }) => ctx.admin.store()),

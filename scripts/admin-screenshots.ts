@@ -5,7 +5,7 @@
 
 import { mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { createAdminPage, signIn, untilLive } from "../test/web/admin-page.ts";
+import { createAdminPage, develop, people, signIn, untilLive } from "../test/web/admin-page.ts";
 import { browserTests, DESK, PHONE } from "../test/web/browser.ts";
 import { untilSettled } from "../test/web/page-checks.ts";
 
@@ -28,7 +28,11 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
       const page = await openAdmin({ size, scheme });
       await signIn(page);
       await untilLive(page);
-      await page.getByRole("table").waitFor();
+      await people(page).first().waitFor();
+      if (region !== null) {
+        await develop(page);
+        await page.getByRole("region", { name: region, exact: true }).waitFor();
+      }
       await untilSettled(page);
       if (region !== null) {
         const top = page.getByRole("region", { name: region, exact: true });

@@ -1,5 +1,6 @@
 /** The surfaces: puts HTTP on a core, listens, and stops both in order. */
 
+import { folderOfStore } from "../db/store/open.ts";
 import { appRouter, procedures } from "../routers/index.ts";
 import { mcpOnlyProcedures } from "../routers/mcp-only.ts";
 import { cannotListen } from "./config-files.ts";
@@ -30,6 +31,7 @@ import { loadTls, type Tls, warnOfExpiry } from "./http/tls.ts";
 import { createTrpcHandler } from "./http/trpc.ts";
 import { createTools } from "./mcp/tools.ts";
 import { createMonitor } from "./observability/monitor.ts";
+import { createRecentFaults, type RecentFaults } from "./observability/recent-faults.ts";
 import { createServiceMetrics } from "./observability/service-metrics.ts";
 import { createDeadlines } from "./overload/deadlines.ts";
 import { createHeavyWork } from "./overload/heavy-work.ts";
@@ -37,6 +39,8 @@ import { createLimiter } from "./overload/limiter.ts";
 import { createTurns } from "./overload/turns.ts";
 import { createUnsentAnswers } from "./overload/unsent-answers.ts";
 import { createAdmin } from "./services/admin.ts";
+import { createAdminHealth } from "./services/admin-health.ts";
+import { createKeptMinutes } from "./services/kept-minutes.ts";
 import { createStoreStatistics } from "./services/store-statistics.ts";
 import { VERSION } from "./version.ts";
 
@@ -60,14 +64,23 @@ const STOP_WITHIN = 9;
 const LEAST_AFTER_DRAIN = 4;
 
 /** Opens and migrates the store, then listens. Throws a `ConfigError` if it cannot. */
-export async function startApp(deps: AppDeps) {
-  const tls = await loadTls(deps.config);
+export async function startApp(given: AppDeps) {
+  const tls = await loadTls(given.config);
+  const faults = createRecentFaults(given.clock);
+  const deps = { ...given, log: faults.watch(given.log) };
   if (tls) warnOfExpiry(tls, deps.clock.now(), deps.log);
-  return createApp(await createCore(deps), deps, tls);
+  return createApp(await createCore(deps), deps, { tls, faults });
 }
 
 /** Puts every surface on the core, listens, and starts the background work. */
-export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = null) {
+export async function createApp(
+  core: Core,
+  deps: AppDeps,
+  {
+    tls = null,
+    faults = createRecentFaults(deps.clock),
+  }: { readonly tls?: Tls | null; readonly faults?: RecentFaults } = {},
+) {
   const { config, channels, program = null, clock, timers, ids, log } = deps;
   const { store, signer, feed, waits, auth, services, sender, listener } = core;
   const origins = config.CORS_ORIGINS ?? [];
@@ -102,6 +115,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     clock,
     deliveryFigures: services.deliveryFigures,
   });
+  const kept_minutes = createKeptMinutes({ store, clock, ids });
   const monitor = createMonitor({
     clock,
     timers,
@@ -109,6 +123,8 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     waits,
     laneHealth: core.laneHealth,
     readStoreGauges: statistics.gauges,
+    // Only the administrator sees them.
+    onMinute: config.ADMIN_TOKEN === undefined ? undefined : kept_minutes.keep,
     log,
   });
   const figures = {
@@ -129,11 +145,22 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     storeFaults: core.storeFaults,
     clockOffsets: core.clocks.offsets,
   };
+  const channelOf = (lane: string): string | null =>
+    channels.find(({ lanes }) => lanes.includes(lane))?.name ??
+    (lane === core.webhooks.lane ? lane : null);
   const admin = createAdmin({
     ...figures,
-    channelOf: (lane) =>
-      channels.find(({ lanes }) => lanes.includes(lane))?.name ??
-      (lane === core.webhooks.lane ? lane : null),
+    keptMinutes: kept_minutes,
+    health: createAdminHealth({
+      ...figures,
+      storeFolder: folderOfStore(config.DATABASE_URL),
+      statistics,
+      clockDiffers: core.clocks.differs,
+      certificateEnds: tls?.expires_at ?? null,
+      channelOf,
+      faults,
+    }),
+    channelOf,
     channelNames: channels.map(({ name }) => name),
     statistics,
   });
@@ -141,6 +168,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     token: config.ADMIN_TOKEN,
     admin,
     pairings: services.pairings,
+    people: services.people,
     metrics: [
       ...monitor.metrics,
       unsent.metric,

@@ -55,6 +55,7 @@ import { createLiveActivities } from "./services/live-activities.ts";
 import { createNudges } from "./services/nudges.ts";
 import { createOpenPages, OPEN_PAGES } from "./services/open-pages.ts";
 import { createPairings } from "./services/pairings.ts";
+import { createPeople } from "./services/people.ts";
 import { createPermissions } from "./services/permissions.ts";
 import { createQuestions } from "./services/questions.ts";
 import { createRecovery } from "./services/recovery.ts";
@@ -238,9 +239,11 @@ export async function createCore(deps: AppDeps) {
   });
   const attestations = createAttestations({ ...service_deps, check, log });
   const start_code = createStartCode({ store, signer });
+  const people = createPeople({ ...service_deps, log });
   const services = {
     keys,
-    accounts: createAccounts({ ...service_deps, attestations, startCode: start_code }),
+    people,
+    accounts: createAccounts({ ...service_deps, attestations, startCode: start_code, people }),
     grants,
     consents: createConsents({
       ...service_deps,

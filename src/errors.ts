@@ -243,6 +243,12 @@ export function fail(code: ErrorCode, options?: ErrorOptions): never {
   throw new ServiceError(code, options);
 }
 
+/** `403 forbidden` for a credential of an account that the administrator blocks (§4.4). */
+export const blocked = (): ServiceError =>
+  new ServiceError("forbidden", {
+    detail: "The administrator of this server has blocked this account. Its data is kept.",
+  });
+
 /** Throws `404 not_found` for the resource that a parameter names: missing, or not the caller's (§1.4.3). */
 export function failNotFound(name: string): never {
   throw new ServiceError("not_found", { fields: { [name]: "does not exist or is not yours" } });

@@ -7,7 +7,7 @@ import type { Clock } from "./clock.ts";
 type IdPrefix =
   | ("acc" | "ses" | "key" | "tsk" | "qst" | "itm" | "act")
   | ("chn" | "lnk" | "dlv" | "msg")
-  | ("crd" | "grt" | "apv");
+  | ("crd" | "grt" | "apv" | "inv");
 
 export interface Ids {
   /** Prefix and a UUIDv7 of 32 lowercase hex digits, which sorts by creation time. */

@@ -159,6 +159,9 @@ export const LIMITS = {
   ended_token_retention: 365 * 86_400,
   /** Pairing codes of an account; one more ends the oldest. */
   open_pairings: 5,
+  /** Invitations that wait to be used, and seconds in which each can be. */
+  open_invitations: 100,
+  invitation_life: 7 * 86_400,
   /** Characters of the code of a test as it may be sent; it has 44. */
   test_code: 64,
   /** How long the test of a channel can be answered (§19.2.10). */

@@ -107,7 +107,7 @@ export const dueMessages = statement(
         and c.host not in (select value from json_each(${p("hosts")}))
         and c.account_id not in (select value from json_each(${p("accounts")}))
         and (${p("failing")} = 1 or (c.failures = 0 and c.confirmed_at is not null))
-        and exists (select 1 from accounts where id = c.account_id and deleted_at is null)
+        and exists (select 1 from accounts where id = c.account_id and deleted_at is null and blocked_at is null)
         and (c.key_id is null or exists (select 1 from keys where id = c.key_id and deleted_at is null))
         and ${attemptsOf(sql`c`)} < ${number(WEBHOOK_LIMITS.per_minute)}) c
     join webhook_messages m on m.seq in (

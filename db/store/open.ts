@@ -1,6 +1,6 @@
 /** Opens the store that a URL names, and brings its tables up to date. */
 
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import type { Clock } from "../../src/clock.ts";
 import { isNewStore } from "../secrets.ts";
 import { openEmbedded, pathOf } from "./embedded.ts";
@@ -51,6 +51,10 @@ export async function openStore(
     throw error;
   }
 }
+
+/** The folder of the file that a URL names; null for a server. */
+export const folderOfStore = (url: string): string | null =>
+  url.startsWith("file:") ? dirname(resolve(pathOf(url))) : null;
 
 /** The absolute path of a file, or the address of a server without its credential. */
 function placeOf(url: string): string {

@@ -1,9 +1,9 @@
 /** From a bearer token to a caller. Each request reads the store, so a deletion takes effect at once. */
 
-import { credentialOwner, endedToken } from "../../db/credentials.ts";
+import { credentialOwner, refusedCredential } from "../../db/credentials.ts";
 import type { Store } from "../../db/store/store.ts";
 import type { Clock } from "../clock.ts";
-import { fail } from "../errors.ts";
+import { blocked, fail } from "../errors.ts";
 import { digest } from "../ids.ts";
 import type { AccountCaller, Caller, CredentialHolder, KeyCaller } from "../model/caller.ts";
 import type { ClientInfo } from "../model/client.ts";
@@ -18,6 +18,12 @@ export interface Authenticated {
   /** Null for a ticket, whose use is not recorded. */
   readonly usage: Usage | null;
 }
+
+/**
+ * Why a credential is refused. `blocked`: its account is (§4.4); `ended`: it is an account token that has ended in this
+ * store (§4.1.7); `unknown`: this store has never seen it, or it was not an account token.
+ */
+export type Refusal = "blocked" | "ended" | "unknown";
 
 export type Usage = KeyUsage | SessionUsage;
 
@@ -74,8 +80,10 @@ export function createAuth({ store, clock, tickets }: AuthOptions) {
     return found;
   };
 
-  const isEnded = async (credential: string): Promise<boolean> =>
-    (await store.read(endedToken({ digest: credential }))).length > 0;
+  const refusalOf = async (credential: string): Promise<Refusal> => {
+    const [row] = await store.read(refusedCredential({ digest: credential }));
+    return row?.[0] ?? "unknown";
+  };
 
   return {
     /** True if an `Authorization` header has the form of a credential, valid or not. */
@@ -92,13 +100,10 @@ export function createAuth({ store, clock, tickets }: AuthOptions) {
       return credential === null ? null : lookUp(credential);
     },
 
-    /**
-     * True if a header has an account token that has ended in this store; false for one that the store has never seen
-     * (§4.1.7). Call it only for a header that {@link authenticate} rejected.
-     */
-    async hasEnded(header: string | null): Promise<boolean> {
-      const credential = header?.includes("mca_") ? digestOf(header) : null;
-      return credential !== null && (await isEnded(credential));
+    /** Why {@link authenticate} rejected a header. Call it only for such a header. */
+    async whyRefused(header: string | null): Promise<Refusal> {
+      const credential = digestOf(header);
+      return credential === null ? "unknown" : refusalOf(credential);
     },
 
     /**
@@ -129,13 +134,14 @@ export function createAuth({ store, clock, tickets }: AuthOptions) {
       lookUp(credential, true),
     confirmNow: store.runHeld,
 
-    /** Throws `401 unauthorized` if the credential has ended (§4.1.5). */
+    /** Throws `401 unauthorized` if the credential has ended (§4.1.5), `403 forbidden` if its account is blocked (§4.4). */
     async assertLive(caller: Caller): Promise<void> {
       const { ticket = null } = caller.kind === "account" ? caller : {};
       const live = ticket ? await tickets.isLive(ticket) : await find(caller.credential);
       if (live) return;
-      const is_token = caller.kind === "account" && ticket === null;
-      fail("unauthorized", { ended: is_token && (await isEnded(caller.credential)) });
+      const why = ticket ? "unknown" : await refusalOf(caller.credential);
+      if (why === "blocked") throw blocked();
+      fail("unauthorized", { ended: why === "ended" });
     },
   };
 }

@@ -1,4 +1,4 @@
-/** The surfaces that need the admin token: `/metrics` and `/admin/trpc` (§4.3). */
+/** The surfaces that need the admin token: `/metrics`, `/admin/health` and `/admin/trpc` (§4.3). */
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { AdminContext } from "../../routers/admin.ts";
@@ -10,29 +10,39 @@ import { createMetrics, type Metric } from "../observability/metrics.ts";
 import type { Bodies } from "./body.ts";
 import { gzipped } from "./gzip.ts";
 import type { RequestScope } from "./request-scope.ts";
-import { API_HEADERS } from "./respond.ts";
+import { API_HEADERS, JSON_HEADERS } from "./respond.ts";
 import type { Handler } from "./rest.ts";
 import { createTrpcHandler } from "./trpc.ts";
 
-interface AdminOptions extends Pick<AdminContext, "admin" | "pairings"> {
-  /** Undefined: neither path exists. */
+interface AdminOptions extends Pick<AdminContext, "admin" | "pairings" | "people"> {
+  /** Undefined: none of the paths exists. */
   readonly token: string | undefined;
   readonly metrics: readonly Metric[];
   readonly bodies: Bodies;
   readonly log: Log;
 }
 
-/** Null without a token: both paths are then unknown. */
+/** Null without a token: the paths are then unknown. */
 export function createAdminSurface(options: AdminOptions) {
-  const { token, admin, pairings, metrics, bodies, log } = options;
+  const { token, admin, pairings, people, metrics, bodies, log } = options;
   if (token === undefined) return null;
   const authenticate = createAdminAuth(token);
   const registry = createMetrics();
   registry.add(...metrics);
 
-  const showMetrics: Handler = async (request, scope) => {
+  const admit = (request: Request, scope: RequestScope): void => {
     scope.charges.refuseExhausted();
     if (!authenticate(request.headers.get("authorization"))) fail("unauthorized");
+  };
+
+  const showHealth: Handler = async (request, scope) => {
+    admit(request, scope);
+    const body = JSON.stringify(await admin.health());
+    return new Response(body, { headers: { ...JSON_HEADERS, ...API_HEADERS } });
+  };
+
+  const showMetrics: Handler = async (request, scope) => {
+    admit(request, scope);
     const headers = {
       "content-type": "text/plain; version=0.0.4; charset=utf-8",
       ...API_HEADERS,
@@ -48,7 +58,7 @@ export function createAdminSurface(options: AdminOptions) {
       const caller = authenticate(scope.request.headers.get("authorization"));
       // A refusal is not charged to the address of another valid credential.
       if (!caller) await scope.credential.authenticate().catch(() => null);
-      return { caller, admin, pairings, linkBase: () => scope.linkBase() };
+      return { caller, admin, pairings, people, linkBase: () => scope.linkBase() };
     },
     bodies,
     signer: null,
@@ -56,7 +66,7 @@ export function createAdminSurface(options: AdminOptions) {
   });
 
   return {
-    routes: { "/metrics": { GET: showMetrics } },
+    routes: { "/metrics": { GET: showMetrics }, "/admin/health": { GET: showHealth } },
     // The charts poll every few seconds, from phones too.
     trpc: async (scope: RequestScope, path: string) =>
       gzipped(scope.request, await call(scope, path)),

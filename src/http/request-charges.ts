@@ -99,7 +99,7 @@ export class RequestCharges {
 
   /** Does what `settleError` does, at once, for a request whose credential was looked up. */
   chargeRefusal(refused: ServiceError): ServiceError {
-    const error = this.#credential.markEnd(refused);
+    const error = this.#credential.explain(refused);
     if (this.#exhausted) return this.#exhausted;
     this.#shown = this.#unspent ?? this.#shown;
     // An error of the server is not charged.
@@ -232,7 +232,7 @@ export class RequestCharges {
    * `429 rate_limited` once the address is above its limit (§10.6.4).
    */
   async settleError(error: ServiceError): Promise<ServiceError> {
-    if (!this.#limiter.on || error.status >= 500) return this.#credential.markEnd(error);
+    if (!this.#limiter.on || error.status >= 500) return this.#credential.explain(error);
     // Without the store the caller is unknown: then nobody is charged.
     if (this.#credential.caller() === undefined)
       await this.#credential.authenticate().catch(() => null);

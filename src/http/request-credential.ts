@@ -1,7 +1,7 @@
 /** The credential of one request: who sent it, looked up when that is first needed. */
 
-import type { Auth, Authenticated } from "../auth/authenticate.ts";
-import { fail, ServiceError } from "../errors.ts";
+import type { Auth, Authenticated, Refusal } from "../auth/authenticate.ts";
+import { blocked, fail, ServiceError } from "../errors.ts";
 import type { CredentialHolder } from "../model/caller.ts";
 
 /** A class, since thousands of requests that wait hold one each. */
@@ -10,8 +10,8 @@ export class RequestCredential {
   /** The `Authorization` header. */
   readonly header: string | null;
   #caller: CredentialHolder | null | undefined;
-  /** True if the header holds an account token that has ended. */
-  #has_ended = false;
+  /** Why the header was rejected. */
+  #refusal: Refusal = "unknown";
   /** The look-up of a credential that was recalled. */
   #looked_up: Promise<Authenticated | null> | undefined;
 
@@ -33,7 +33,7 @@ export class RequestCredential {
   async #lookUp(looking: Promise<Authenticated | null>): Promise<Authenticated | null> {
     const found = await looking;
     this.#caller = found?.caller ?? null;
-    this.#has_ended = !found && (await this.#auth.hasEnded(this.header));
+    this.#refusal = found ? "unknown" : await this.#auth.whyRefused(this.header);
     return found;
   }
 
@@ -68,10 +68,15 @@ export class RequestCredential {
     return work.then(confirmed, confirmed);
   }
 
-  /** Returns the error, marked when it is `401` for an account token that has ended (§4.1.7). */
-  markEnd(error: ServiceError): ServiceError {
+  /**
+   * Returns the error for a client: a `401` is marked for an account token that has ended (§4.1.7), and becomes `403` for
+   * a credential of a blocked account (§4.4).
+   */
+  explain(error: ServiceError): ServiceError {
     const { code, challenge } = error;
-    if (code !== "unauthorized" || error.ended || !this.#has_ended) return error;
+    if (code !== "unauthorized") return error;
+    if (this.#refusal === "blocked") return blocked();
+    if (error.ended || this.#refusal !== "ended") return error;
     return new ServiceError(code, { ended: true, ...(challenge !== undefined && { challenge }) });
   }
 }

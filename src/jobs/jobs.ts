@@ -12,6 +12,7 @@ import { pruneApprovals } from "../../db/oauth/approvals.ts";
 import { pruneGrants } from "../../db/oauth/grants.ts";
 import { forgetOpenPages } from "../../db/open-pages.ts";
 import { prunePairings } from "../../db/pairings.ts";
+import { pruneInvitations } from "../../db/people.ts";
 import { createQuestionPruner, createRequestLogPruner } from "../../db/retention.ts";
 import type { Store } from "../../db/store/store.ts";
 import type { Clock } from "../clock.ts";
@@ -111,6 +112,7 @@ export function createJobs(deps: JobDeps): Job[] {
     removal("forget repeats", 60, pruneIdempotency, LIMITS.idempotency_retention),
     removal("prune challenges", 60, pruneChallenges),
     removal("prune pairings", 60, prunePairings, LIMITS.pairing_kept),
+    removal("prune invitations", 300, pruneInvitations, LIMITS.pairing_kept),
     removal("forget ended tokens", 300, pruneEndedTokens, LIMITS.ended_token_retention),
     removal("prune grants", 60, pruneGrants),
     removal("prune approvals", 60, pruneApprovals),

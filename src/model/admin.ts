@@ -1,10 +1,11 @@
 /** Figures for the operator: ids, counts and times, without a text of a person or an agent. */
 
 import { z } from "zod";
+import { LIMITS } from "../limits.ts";
 import { Furthest } from "./delivery.ts";
 import { integer } from "./integer.ts";
 import { OUTCOMES, RECORD_KINDS } from "./notification.ts";
-import { Id, Timestamp } from "./text.ts";
+import { Id, Timestamp, text } from "./text.ts";
 
 const count = z.int().min(0);
 const seconds = z.number().min(0);
@@ -48,6 +49,13 @@ const AccountFigures = z.object({
   pending_questions: count,
   /** When one of its keys was last used. */
   last_used_at: Timestamp.nullable(),
+  /** What the administrator calls the person; null without a name. */
+  name: z.string().nullable(),
+  /** Since when the administrator blocks it; null if it is not blocked. */
+  blocked_at: Timestamp.nullable(),
+  sign_ins: count,
+  /** When the person last used one of the sign-ins; null if none is left, or none was used yet. */
+  last_here_at: Timestamp.nullable(),
 });
 export type AccountFigures = z.infer<typeof AccountFigures>;
 
@@ -56,6 +64,33 @@ export const AccountList = z.object({
   next_cursor: z.string().nullable(),
 });
 export type AccountList = z.infer<typeof AccountList>;
+
+/** The name that the administrator gives a person: 1 to 80 characters in one line. */
+export const PersonName = text({ max: LIMITS.label, one_line: true });
+
+const invitation = {
+  id: z.string(),
+  name: z.string().nullable(),
+  created_at: Timestamp,
+  expires_at: Timestamp,
+};
+
+/** An invitation that waits to be used, without its code. */
+export const Invitation = z.object(invitation);
+export type Invitation = z.infer<typeof Invitation>;
+
+/** An invitation that was just made: its code is shown this once. */
+export const NewInvitation = z.object({
+  ...invitation,
+  /** The start code (§5.2.1(6)), which is in the link too. */
+  code: z.string(),
+  /** Null if other devices cannot reach this server; `no_url_reason` then says why. */
+  url: z.string().nullable(),
+  no_url_reason: z.string().nullable(),
+});
+export type NewInvitation = z.infer<typeof NewInvitation>;
+
+export const InvitationList = z.object({ invitations: z.array(Invitation) });
 
 /** Figures of the process that answers. */
 export const ProcessFigures = z.object({
@@ -105,7 +140,7 @@ const Minute = z.object({
   pushes_queued: count.nullable(),
 });
 
-/** The last 180 minutes of the process that answers, oldest first, the current one included. */
+/** The last 180 minutes of all processes together, oldest first, the current one included. */
 export const SeriesFigures = z.object({ minutes: z.array(Minute) });
 export type SeriesFigures = z.infer<typeof SeriesFigures>;
 
@@ -226,3 +261,34 @@ const JobFigures = z.object({
 /** The jobs of the process that answers. */
 export const JobList = z.object({ jobs: z.array(JobFigures) });
 export type JobList = z.infer<typeof JobList>;
+
+/** `warning`: worth a look; `fault`: something does not work. */
+const HealthState = z.enum(["ok", "warning", "fault"]);
+
+const HealthCheck = z.object({
+  name: z.enum(["store", "disk", "clock", "certificate", "notifications", "errors"]),
+  state: HealthState,
+  /** A sentence for a person. */
+  text: z.string(),
+  /** When that happened; null for what holds now. */
+  at: Timestamp.nullable(),
+});
+export type HealthCheck = z.infer<typeof HealthCheck>;
+
+/** Whether everything is well, as this process sees it. */
+export const AdminHealth = z.object({
+  /** The worst state of the checks. */
+  state: HealthState,
+  /** What could not be found out is left out; `notifications` may be there once for each channel. */
+  checks: z.array(HealthCheck),
+  /** What this process logged as a warning or an error, the latest first: at most 20, each with its number since the start. */
+  errors: z.array(
+    z.object({
+      text: z.string(),
+      level: z.enum(["warn", "error"]),
+      times: count,
+      last_at: Timestamp,
+    }),
+  ),
+});
+export type AdminHealth = z.infer<typeof AdminHealth>;

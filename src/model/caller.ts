@@ -44,13 +44,17 @@ export function callerId(caller: CredentialHolder): string {
 
 /**
  * `account_token`: a sign-in of a person. `key_secret`: the secret of an agent's key. `oauth_access`: a token with
- * which a client uses a key; `oauth_refresh`: a token with which it gets the next pair.
+ * which a client uses a key; `oauth_refresh`: a token with which it gets the next pair. `blocked_…`: one of the first
+ * three while the administrator blocks its account, so that no version accepts it (§4.4).
  */
 export const CREDENTIAL_KINDS = [
   "account_token",
   "key_secret",
   "oauth_access",
   "oauth_refresh",
+  "blocked_account_token",
+  "blocked_key_secret",
+  "blocked_oauth_access",
 ] as const;
 
 /**

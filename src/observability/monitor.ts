@@ -7,7 +7,7 @@ import { createDescriptorWatch, descriptorSystem } from "./descriptors.ts";
 import type { Metric } from "./metrics.ts";
 import { createProcessStats } from "./process-stats.ts";
 import { createRequestMetrics } from "./request-metrics.ts";
-import { createTimeSeries, type StoreGauges } from "./time-series.ts";
+import { createTimeSeries, type MeasuredMinute, type StoreGauges } from "./time-series.ts";
 
 interface MonitorOptions {
   readonly clock: Clock;
@@ -18,11 +18,13 @@ interface MonitorOptions {
   readonly laneHealth: () => readonly LaneHealth[];
   /** Called once a minute. */
   readonly readStoreGauges: () => Promise<StoreGauges>;
+  /** Called with each minute that is over, and at the stop with the last one. */
+  readonly onMinute?: ((minute: MeasuredMinute) => void) | undefined;
   readonly log: Log;
 }
 
 export function createMonitor(options: MonitorOptions) {
-  const { clock, timers, streams, waits, laneHealth, readStoreGauges, log } = options;
+  const { clock, timers, streams, waits, laneHealth, readStoreGauges, onMinute, log } = options;
   const process_stats = createProcessStats(timers);
   const series = createTimeSeries({
     clock,
@@ -43,6 +45,7 @@ export function createMonitor(options: MonitorOptions) {
       };
     },
     readStoreGauges,
+    ...(onMinute && { onMinute }),
   });
   const meter = createRequestMetrics({ clock, series });
   const descriptors = createDescriptorWatch({

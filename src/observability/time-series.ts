@@ -1,9 +1,9 @@
-/** Figures of this process by the minute for the last three hours, for the operator's charts. */
+/** Figures of this process by the minute for the last three hours, for the administrator's charts. */
 
 import type { Cancel, Clock } from "../clock.ts";
 
 /** Minutes that are kept. */
-const KEPT = 180;
+export const MINUTES_KEPT = 180;
 
 /** Durations are counted in steps of a fifth, four to each doubling, from 0.05 ms on. */
 const SHORTEST = 0.000_05;
@@ -36,14 +36,24 @@ export interface StoreGauges {
   readonly pushes_queued: number | null;
 }
 
-/** One minute: gauges at its beginning, and the growth of counters. */
-interface Minute extends Gauges, Totals, StoreGauges {
-  /** When it began. */
-  readonly at: number;
+interface Counts {
   readonly requests: number;
   /** Answers with a status from 400 to 499, and from 500. */
   readonly client_errors: number;
   readonly server_errors: number;
+}
+
+/** What one process measured in one minute: gauges at its beginning, and the growth of counters. */
+export interface MeasuredMinute extends Gauges, Totals, StoreGauges, Counts {
+  /** When it began. */
+  readonly at: number;
+  /** How many requests took how long: the steps that are not 0. */
+  readonly durations: readonly (readonly [step: number, requests: number])[];
+}
+
+/** One minute of one process or of several together. */
+export interface Minute extends Gauges, Totals, StoreGauges, Counts {
+  readonly at: number;
   /** Quantiles of the duration in seconds; null without a request. */
   readonly p50: number | null;
   readonly p99: number | null;
@@ -67,11 +77,14 @@ interface SeriesOptions {
   readonly levels: () => Gauges;
   readonly totals: () => Totals;
   readonly readStoreGauges: () => Promise<StoreGauges>;
+  /** Called with each minute that is over, and at the stop with the last one. */
+  readonly onMinute?: (minute: MeasuredMinute) => void;
 }
 
 export type TimeSeries = ReturnType<typeof createTimeSeries>;
 
-export function createTimeSeries({ clock, levels, totals, readStoreGauges }: SeriesOptions) {
+export function createTimeSeries(options: SeriesOptions) {
+  const { clock, levels, totals, readStoreGauges, onMinute = () => {} } = options;
   const slots: Slot[] = [];
   const minuteNow = () => Math.floor(clock.now() / 60);
   const first = minuteNow();
@@ -80,7 +93,7 @@ export function createTimeSeries({ clock, levels, totals, readStoreGauges }: Ser
   /** Returns the slot of the current minute, which replaces that of three hours before. */
   const current = (): Slot => {
     const minute = minuteNow();
-    const slot = slots[minute % KEPT];
+    const slot = slots[minute % MINUTES_KEPT];
     if (slot?.minute === minute) return slot;
     const fresh: Slot = {
       minute,
@@ -92,16 +105,43 @@ export function createTimeSeries({ clock, levels, totals, readStoreGauges }: Ser
       totals: totals(),
       store: UNKNOWN,
     };
-    slots[minute % KEPT] = fresh;
+    slots[minute % MINUTES_KEPT] = fresh;
     void readStoreGauges()
       .then((gauges) => (fresh.store = gauges))
       .catch(() => {});
     return fresh;
   };
 
+  const measured = (): MeasuredMinute[] => {
+    const now = current().minute;
+    const minutes: MeasuredMinute[] = [];
+    const end = { levels: levels(), totals: totals() };
+    // Newest first, since the growth of a counter follows from the next minute.
+    let after: Pick<Slot, "levels" | "totals"> = end;
+    for (let minute = now; minute >= Math.max(first, now - MINUTES_KEPT + 1); minute--) {
+      const slot = slots[minute % MINUTES_KEPT];
+      // A minute in which the machine slept has no slot.
+      const own = slot?.minute === minute ? slot : undefined;
+      minutes.push({
+        at: minute * 60,
+        requests: own?.requests ?? 0,
+        client_errors: own?.client_errors ?? 0,
+        server_errors: own?.server_errors ?? 0,
+        durations: own ? stepsOf(own.steps) : [],
+        ...(minute === now ? end.levels : (own ?? after).levels),
+        ...growth(own?.totals ?? after.totals, after.totals),
+        ...(own?.store ?? UNKNOWN),
+      });
+      after = own ?? after;
+    }
+    return minutes.reverse();
+  };
+
   const arm = () => {
     cancel = clock.after(60 - (clock.now() % 60), () => {
       current();
+      const over = measured().at(-2);
+      if (over) onMinute(over);
       arm();
     });
   };
@@ -112,7 +152,11 @@ export function createTimeSeries({ clock, levels, totals, readStoreGauges }: Ser
       current();
       arm();
     },
-    stop: (): void => cancel(),
+
+    stop(): void {
+      cancel();
+      onMinute(measured().at(-1)!);
+    },
 
     /** Counts an answer. `seconds` is null for a request that asked to wait. */
     record(status: number, seconds: number | null): void {
@@ -126,36 +170,51 @@ export function createTimeSeries({ clock, levels, totals, readStoreGauges }: Ser
     },
 
     /**
-     * Returns every minute since the start, oldest first, at most the last 180. The last one is not over, and has the
-     * current levels.
+     * Every minute since the start, oldest first, at most the last 180. The last one is not over, and has the current
+     * levels.
      */
-    read(): Minute[] {
-      const now = current().minute;
-      const minutes: Minute[] = [];
-      const end = { levels: levels(), totals: totals() };
-      // Newest first, since the growth of a counter follows from the next minute.
-      let after: Pick<Slot, "levels" | "totals"> = end;
-      for (let minute = now; minute >= Math.max(first, now - KEPT + 1); minute--) {
-        const slot = slots[minute % KEPT];
-        // A minute in which the machine slept has no slot.
-        const own = slot?.minute === minute ? slot : undefined;
-        minutes.push({
-          at: minute * 60,
-          requests: own?.requests ?? 0,
-          client_errors: own?.client_errors ?? 0,
-          server_errors: own?.server_errors ?? 0,
-          p50: own ? quantile(own.steps, 0.5) : null,
-          p99: own ? quantile(own.steps, 0.99) : null,
-          ...(minute === now ? end.levels : (own ?? after).levels),
-          ...growth(own?.totals ?? after.totals, after.totals),
-          ...(own?.store ?? UNKNOWN),
-        });
-        after = own ?? after;
-      }
-      return minutes.reverse();
-    },
+    measured,
+    /** {@link measured}, with quantiles in place of the durations. */
+    read: (): Minute[] => measured().map((one) => summarize(one.at, [one])),
   };
 }
+
+/**
+ * The minute that began `at`, of all processes that measured in it: sums, quantiles of all their requests, and of the
+ * store the highest value.
+ */
+export function summarize(at: number, measured: readonly MeasuredMinute[]): Minute {
+  const sum = (name: keyof (Gauges & Totals & Counts)) =>
+    measured.reduce((total, minute) => total + minute[name], 0);
+  const most = (name: keyof StoreGauges) => {
+    const known = measured.flatMap((minute) => minute[name] ?? []);
+    return known.length === 0 ? null : Math.max(...known);
+  };
+  const steps = new Uint32Array(STEPS);
+  for (const [step, requests] of measured.flatMap(({ durations }) => durations)) {
+    if (step >= 0 && step < STEPS) steps[step]! += requests;
+  }
+  return {
+    at,
+    requests: sum("requests"),
+    client_errors: sum("client_errors"),
+    server_errors: sum("server_errors"),
+    p50: quantile(steps, 0.5),
+    p99: quantile(steps, 0.99),
+    streams: sum("streams"),
+    waits: sum("waits"),
+    resident_bytes: sum("resident_bytes"),
+    cpu: sum("cpu"),
+    pushes_accepted: sum("pushes_accepted"),
+    pushes_failed: sum("pushes_failed"),
+    store_read: most("store_read"),
+    outbox_events: most("outbox_events"),
+    pushes_queued: most("pushes_queued"),
+  };
+}
+
+const stepsOf = (steps: Uint32Array): [number, number][] =>
+  [...steps].flatMap((requests, step) => (requests > 0 ? [[step, requests]] : []));
 
 function growth(from: Totals, to: Totals): Totals {
   return {

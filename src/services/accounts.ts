@@ -19,6 +19,7 @@ import {
 import { replaceDigest } from "../../db/credentials.ts";
 import { deleteKeysOfAccount } from "../../db/keys.ts";
 import { forgetClaim } from "../../db/pairings.ts";
+import { insertInvitedAccount, useInvitation } from "../../db/people.ts";
 import { isTokenTaken, labelFirstSession } from "../../db/sessions.ts";
 import type { Statement } from "../../db/store/store.ts";
 import { fail, failFields } from "../errors.ts";
@@ -27,6 +28,7 @@ import { RATES } from "../limits.ts";
 import type { Account, AccountPatch } from "../model/account.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import type { Attestations } from "./attestations.ts";
+import type { People } from "./people.ts";
 import { eventOf } from "./shared/commit.ts";
 import { CLOCKS_DIFFER, type ServiceDeps } from "./shared/deps.ts";
 import { failInTrial, trialSince } from "./shared/trial.ts";
@@ -37,6 +39,7 @@ export type Accounts = ReturnType<typeof createAccounts>;
 interface AccountsDeps extends ServiceDeps {
   readonly attestations: Pick<Attestations, "admit">;
   readonly startCode: Pick<StartCode, "isUsed" | "matches">;
+  readonly people: Pick<People, "findInvitation">;
 }
 
 type Row = ReturnType<typeof accountById> extends Statement<infer R> ? R : never;
@@ -56,7 +59,7 @@ interface AccountInput {
 }
 
 export function createAccounts(deps: AccountsDeps) {
-  const { store, commit, clock, ids, signer, settings, attestations, startCode } = deps;
+  const { store, commit, clock, ids, signer, settings, attestations, startCode, people } = deps;
   const { notificationPlans, wakeSender, assertLive, assertPastTrial } = deps;
 
   /** The hour of creations of an address, which is stored as a digest. Rows from the future do not count. */
@@ -108,9 +111,13 @@ export function createAccounts(deps: AccountsDeps) {
       address: string,
       { attestation, label, start_code, token: given }: AccountInput,
     ): Promise<{ account: Account; token: string }> {
-      if (settings.account_creation === "off") fail("account_creation_off");
-      const is_first = settings.account_creation === "first";
-      const may_create = !is_first || (await checkStartCode(start_code));
+      const found = await people.findInvitation(start_code);
+      // Where anyone can create an account, a used invitation is like any other code: it is ignored.
+      const is_over = found?.account_id != null;
+      const invitation = is_over && settings.account_creation === "open" ? null : found;
+      if (settings.account_creation === "off" && !invitation) fail("account_creation_off");
+      const is_first = settings.account_creation === "first" && !invitation;
+      const may_create = invitation ? !is_over : !is_first || (await checkStartCode(start_code));
       const token = given ?? ids.secret("mca");
       // After the check of the start code, so that two simultaneous repetitions both find the account.
       const existing = await accountOf(given);
@@ -127,13 +134,19 @@ export function createAccounts(deps: AccountsDeps) {
       const account_row = { ...row, token_digest, revision: ids.unique(), deleted_at: null };
       const limit = settings.accounts_per_hour;
       const window = windowOf(address);
-      const [made] = await store.write([
-        ...(is_first || limit === 0
+      const creation = invitation
+        ? [
+            insertInvitedAccount({ ...account_row, invitation_id: invitation.id }),
+            ...useInvitation.map((step) => step({ id: row.id, invitation_id: invitation.id })),
+          ]
+        : is_first || limit === 0
           ? [(is_first ? insertFirstAccount : insertAccount)(account_row)]
           : [
               insertAccountWithin({ ...account_row, ...window, limit }),
               insertCreation({ origin: window.origin, created_at: row.created_at, id: row.id }),
-            ]),
+            ];
+      const [made] = await store.write([
+        ...creation,
         ...(label === undefined
           ? []
           : [labelFirstSession({ digest: token_digest, account_id: row.id, label })]),
@@ -144,7 +157,7 @@ export function createAccounts(deps: AccountsDeps) {
       if (made_by_other) return { account: made_by_other, token };
       const [taken] = await store.read(isTokenTaken({ digest: token_digest }));
       if (taken![0] === 1) failFields({ token: "must be new" });
-      return fail(is_first ? "account_creation_off" : "rate_limited");
+      return fail(is_first || invitation ? "account_creation_off" : "rate_limited");
     },
 
     /** Changes settings. `403 forbidden` in the sign-in's trial (§4.1.6). */

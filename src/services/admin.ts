@@ -5,6 +5,7 @@ import type { Store } from "../../db/store/store.ts";
 import type {
   AccountList,
   AccountPage,
+  AdminHealth,
   JobList,
   OutboxFigures,
   Outcome,
@@ -20,6 +21,7 @@ import type { Histogram } from "../observability/metrics.ts";
 import type { ProcessStats } from "../observability/process-stats.ts";
 import type { JobStats } from "../observability/service-metrics.ts";
 import type { TimeSeries } from "../observability/time-series.ts";
+import type { KeptMinutes } from "./kept-minutes.ts";
 import type { DeliveryFigures, StoreStatistics } from "./store-statistics.ts";
 
 interface AdminDeps {
@@ -28,7 +30,9 @@ interface AdminDeps {
   readonly feed: { position(): number };
   readonly streams: { count(): number; accounts(): number };
   readonly waits: { count(): number; owners(): number };
-  readonly series: Pick<TimeSeries, "read">;
+  readonly series: Pick<TimeSeries, "measured">;
+  readonly keptMinutes: Pick<KeptMinutes, "together">;
+  readonly health: { read(): Promise<AdminHealth> };
   readonly processStats: () => ProcessStats;
   readonly requestsInFlight: () => number;
   readonly rateLimited: Readonly<Record<string, number>>;
@@ -108,7 +112,12 @@ export function createAdmin(deps: AdminDeps) {
       };
     },
 
-    series: (): SeriesFigures => ({ minutes: series.read() }),
+    series: async (): Promise<SeriesFigures> => ({
+      minutes: await deps.keptMinutes.together(series.measured()),
+    }),
+
+    /** Whether everything is well. */
+    health: deps.health.read,
 
     /** Figures of the store; also works while the store cannot be reached. */
     async store(): Promise<StoreFigures> {

@@ -8,6 +8,7 @@ import {
   pairingByDigest,
   usePairing,
 } from "../../db/pairings.ts";
+import { blockOf } from "../../db/people.ts";
 import {
   claimSessionAdded,
   insertSession,
@@ -112,9 +113,11 @@ export function createPairings(deps: PairingDeps) {
         return undefined;
       }),
 
-    /** A code that the administrator makes for an account whose token was lost. `404 not_found`. */
+    /** A code of the administrator for an account whose token was lost. `404 not_found`, `403 forbidden` while it is blocked. */
     createByAdmin: (account_id: string, base: LinkBase): Promise<Pairing> =>
       untilDecided(async () => {
+        const [found] = await store.read(blockOf({ id: account_id }));
+        if (found?.[0]) fail("forbidden", { detail: "This account is blocked. Unblock it first." });
         const made = await make(insertAdminPairing, { account_id, session_id: null }, base);
         if (made) {
           log.info("pairing code made by the administrator", { account_id });
@@ -217,6 +220,8 @@ export function createPairings(deps: PairingDeps) {
         if (taken![0] === 1) return failFields({ token: "must be new" });
         const rows = await store.read(sessionsOfAccount({ account_id }));
         if (rows.length >= LIMITS.sessions_per_account) return fail("too_many_sessions");
+        const [state] = await store.read(blockOf({ id: account_id }));
+        if (state?.[0]) return failNotFound("code");
         return undefined;
       });
     },

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { is } from "drizzle-orm";
 import { getTableConfig, SQLiteTable } from "drizzle-orm/sqlite-core";
+import * as adminSchema from "../../db/admin-schema.ts";
 import * as credentialsSchema from "../../db/credentials-schema.ts";
 import * as historySchema from "../../db/history-schema.ts";
 import * as listenSchema from "../../db/notify/listen-schema.ts";
@@ -191,6 +192,7 @@ test("a migrated store has exactly the tables, columns and indexes of the schema
   const { url } = await createEmptyStore();
   const expected = [
     schema,
+    adminSchema,
     historySchema,
     credentialsSchema,
     notifySchema,

@@ -30,7 +30,7 @@ const BOUNDED: readonly (readonly [part: string, bound: string])[] = [
   ["from page_processes where until <", "processes"],
   ["process_id not in (select id from page_processes)", "open pages; a job, each 30 s"],
   ["from account_creations order by seq limit", "the limit of the step"],
-  ["from (select id, created_at from accounts where", "a page of accounts"],
+  ["from (select id, created_at, admin_name, blocked_at from accounts where", "a page of accounts"],
   ["(select min(seq) from events)", "the ends of the table"],
   ["from webhook_messages order by seq limit 10000", "10,000 rows; figures"],
   ["from pushes order by seq limit 10000", "10,000 rows; figures"],
@@ -73,6 +73,8 @@ const BOUNDED: readonly (readonly [part: string, bound: string])[] = [
 
 /** Such parts of triggers: how the statement begins. */
 const BOUNDED_TRIGGERS: readonly (readonly [part: string, bound: string])[] = [
+  ["accounts_blocked: SEARCH pushes", "what is queued for an account"],
+  ["accounts_unblocked: SEARCH pushes", "what is queued for an account"],
   ["channels_deleted: SEARCH webhook_messages", "the queue of a webhook"],
   ["keys_silence: SEARCH tasks", "the limit"],
   ["webhook_messages_due_update: SEARCH m", "the first row, or before a test the queue"],

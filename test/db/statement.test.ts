@@ -2,7 +2,8 @@
 
 import { expect, test } from "bun:test";
 import { sql as drizzle } from "drizzle-orm";
-import { challenges, tasks } from "../../db/schema.ts";
+import { challenges } from "../../db/credentials-schema.ts";
+import { tasks } from "../../db/schema.ts";
 import { p, sql } from "../../db/store/sql.ts";
 import {
   columnsBut,

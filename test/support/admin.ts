@@ -14,6 +14,8 @@ export const ADMIN = { ADMIN_TOKEN };
 export const PROCEDURES = [
   "overview",
   "accounts",
+  "invitations",
+  "health",
   "process",
   "series",
   "store",

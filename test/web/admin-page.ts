@@ -34,6 +34,13 @@ export async function signIn(page: Page, token = ADMIN_TOKEN): Promise<void> {
   await page.keyboard.press("Enter");
 }
 
+/** Opens the part for developers. */
+export const develop = (page: Page) => page.getByText("For developers", { exact: true }).click();
+
+/** The rows of the people. */
+export const people = (page: Page) =>
+  page.getByRole("list", { name: "People" }).getByRole("button");
+
 export const untilLive = (page: Page) => page.locator("[data-live=true]").waitFor();
 
 /** Acts as if the tab became visible: the page polls at once. */

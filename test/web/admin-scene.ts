@@ -1,7 +1,7 @@
 /** A server with three hours of simulated traffic, for the admin page. */
 
 import { systemClock } from "../../src/clock.ts";
-import { ADMIN } from "../support/admin.ts";
+import { ADMIN, adminClient } from "../support/admin.ts";
 import { startTestApp, type TestApp } from "../support/app.ts";
 import { startApple } from "../support/apple.ts";
 import { ask, createAgent, createPerson, createTask, DEVICE } from "../support/client.ts";
@@ -9,6 +9,8 @@ import { createTestClock, type TestClock } from "../support/clock.ts";
 import { type EventStream, openStream } from "../support/stream.ts";
 
 const HOURS = 3;
+/** The first person has no name yet. */
+const NAMES = ["Mum", "Jonas", "Grandpa"];
 
 /** Starts the server; the traffic is simulated on first use. */
 export async function createAdminScene() {
@@ -35,8 +37,10 @@ async function simulate(
 ): Promise<void> {
   const people = [];
   for (let i = 0; i < 4; i++) people.push(await createPerson(url));
+  const admin = adminClient(url);
   const agents = [];
   for (const [i, person] of people.entries()) {
+    if (i > 0) await admin.setName.mutate({ account_id: person.account.id, name: NAMES[i - 1]! });
     for (let k = 0; k <= i % 3; k++) agents.push(await createAgent(url, person, `agent ${k}`));
     const device = { ...DEVICE, apns_token: `aa0${i}` };
     await person.send(`PUT /v1/devices/dev_${crypto.randomUUID()}`, device);

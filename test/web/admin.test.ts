@@ -5,13 +5,20 @@ import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { ADMIN, ADMIN_TOKEN, adminClient } from "../support/admin.ts";
 import { startTestApp } from "../support/app.ts";
-import { claim, createPerson } from "../support/client.ts";
+import { createPerson } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { until } from "../support/until.ts";
 import { exchange, expectProblem } from "../support/wire.ts";
-import { CHARTS, createAdminPage, lookAgain, signIn, untilLive } from "./admin-page.ts";
-import { browserTests, expectComplaints, openProfile, PHONE } from "./browser.ts";
-import { expectNoOverflow } from "./page-checks.ts";
+import {
+  CHARTS,
+  createAdminPage,
+  develop,
+  lookAgain,
+  people,
+  signIn,
+  untilLive,
+} from "./admin-page.ts";
+import { browserTests, expectComplaints, openProfile } from "./browser.ts";
 
 const webTest = browserTests();
 
@@ -74,10 +81,11 @@ webTest("the admin page shows the server's figures and their changes", async () 
   const page = await openAdmin();
   await signIn(page);
   await untilLive(page);
+  await develop(page);
   const { counts } = await adminClient(app.url).overview.query();
   await tile(page, "Keys").getByText(String(counts!.keys), { exact: true }).waitFor();
   await tile(page, "Store").getByText("Up").waitFor();
-  for (const name of ["Store", "Event outbox", "Notifications", "Jobs", "Process", "Accounts"]) {
+  for (const name of ["Store", "Event outbox", "Notifications", "Jobs", "Process", "People"]) {
     await page.getByRole("region", { name, exact: true }).waitFor();
   }
   const pushes = page.getByRole("region", { name: "Notifications" });
@@ -89,13 +97,15 @@ webTest("the admin page shows the server's figures and their changes", async () 
   expect(await shown.first().textContent()).toStartWith("task: refused, PayloadEmpty");
   await pushes.getByText("Recent questions, apns").waitFor();
   await page.getByRole("region", { name: "Jobs" }).getByText("expire questions").waitFor();
-  const rows = page.getByRole("table").locator("tbody tr");
-  expect(await rows.count()).toBe(counts!.accounts);
-  // The newest account comes first after a refresh.
-  const { account } = await createPerson(app.url);
-  await page.getByRole("button", { name: "Refresh" }).click();
-  await rows.first().getByText(account.id).waitFor();
-  expect(await page.getByRole("table").locator("tbody").textContent()).toContain("Never");
+  expect(await people(page).count()).toBe(counts!.accounts);
+  // The part stays open, and stays closed once it is closed.
+  await page.reload();
+  await page.getByRole("region", { name: "Jobs" }).waitFor();
+  await develop(page);
+  await page.getByRole("region", { name: "Jobs" }).waitFor({ state: "detached" });
+  await page.reload();
+  await untilLive(page);
+  expect(await page.getByRole("region", { name: "Jobs" }).count()).toBe(0);
 });
 
 webTest(
@@ -107,8 +117,9 @@ webTest(
     await page.goto(`${young.url}/admin`);
     await signIn(page);
     await untilLive(page);
+    await develop(page);
     await page.getByText(/^Not configured: apns\b/).waitFor();
-    await page.getByText("No accounts yet.", { exact: true }).last().waitFor();
+    await page.getByText("Nobody has an account yet. Invite somebody, or yourself.").waitFor();
     expect(await page.getByRole("slider").count()).toBe(CHARTS - 1);
     const memory = page.getByRole("figure").filter({ hasText: "Memory" });
     const [line, dot] = await memory
@@ -126,6 +137,8 @@ webTest("admin figures stay while the server is down and are live again afterwar
   const page = await openAdmin();
   await signIn(page);
   await untilLive(page);
+  await develop(page);
+  await page.getByRole("slider").first().waitFor();
   await page.route("**/admin/trpc/**", (route) => route.abort());
   await lookAgain(page);
   await page.getByRole("alert").getByText("Can't reach the server").waitFor();
@@ -182,6 +195,7 @@ webTest(
     const page = await openAdmin();
     await signIn(page);
     await untilLive(page);
+    await develop(page);
     let answering = "";
     let polls = 0;
     await page.route("**/admin/trpc/**", async (route) => {
@@ -237,7 +251,7 @@ webTest(
 );
 
 webTest(
-  "signing in, signing out and the last list page of accounts never lose the focus",
+  "signing in, signing out and the last list page of people never lose the focus",
   async () => {
     const crowd = await startTestApp({ env: ADMIN });
     for (let i = 0; i < 30; i++) await createPerson(crowd.url);
@@ -254,8 +268,8 @@ webTest(
     await page.getByRole("button", { name: "Show more" }).focus();
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Show more" }).waitFor({ state: "detached" });
-    expect(await page.getByRole("table").locator("tbody tr").count()).toBe(30);
-    expect(await focused()).toBe("SECTION Accounts table");
+    expect(await people(page).count()).toBe(30);
+    expect(await focused()).toBe("H2 People");
     await page.getByRole("button", { name: "Sign out" }).press("Enter");
     await page.getByLabel("Admin token").waitFor();
     expect(await focused()).toBe("H1 Relay admin");
@@ -282,26 +296,3 @@ webTest("the admin page does not poll while it is hidden", async () => {
   });
   await until(() => asked > 0);
 });
-
-webTest(
-  "an administrator lets a person back in with a code that is created only on request",
-  async () => {
-    const person = await createPerson(app.url);
-    const page = await openAdmin({ size: PHONE });
-    await signIn(page);
-    await untilLive(page);
-    const { id } = person.account;
-    await page.getByRole("button", { name: `Let a person back in to ${id}` }).click();
-    const dialog = page.getByRole("dialog");
-    await dialog.getByText(id).waitFor();
-    const isLogged = (line: string) => line.includes("pairing code made") && line.includes(id);
-    expect(app.lines.some(isLogged)).toBe(false);
-    await dialog.getByRole("button", { name: "Make code" }).click();
-    const code = await dialog.getByText(/^[0-9A-Z]{4}-[0-9A-Z]{4}$/).textContent();
-    await dialog.getByText(/Expires in/).waitFor();
-    expect(app.lines.filter(isLogged)).toHaveLength(1);
-    await expectNoOverflow(page);
-    const { body } = await claim(app.url, { code: code! });
-    expect([body.account.id, body.session.made_by]).toEqual([id, "administrator"]);
-  },
-);

@@ -9,7 +9,18 @@ const EVERY = 5;
 /** Most seconds between polls while the token is refused. */
 const SLOWEST = 60;
 
-const NAMES = ["overview", "process", "series", "store", "outbox", "pushes", "jobs"] as const;
+/** For everybody, and for the part for developers while it is open. */
+const ALWAYS = ["health"] as const;
+const NAMES = [
+  ...ALWAYS,
+  "overview",
+  "process",
+  "series",
+  "store",
+  "outbox",
+  "pushes",
+  "jobs",
+] as const;
 type Name = (typeof NAMES)[number];
 
 /** Latest result of each procedure; a failure leaves the previous result in place. */
@@ -35,10 +46,10 @@ const REMEMBERED = 12;
 const NOTHING: PolledFigures = { figures: {}, faults: {}, fault: null, at: null, answers: [] };
 
 /**
- * Polls all figures while mounted. A token that is refused is tried again at growing intervals: the request
+ * Polls while mounted, `all` figures or only whether everything is well. A token that is refused is tried again at growing intervals: the request
  * may have lost it on the way.
  */
-export function useFigures(api: AdminApi): PolledFigures {
+export function useFigures(api: AdminApi, all: boolean): PolledFigures {
   const [polled, setPolled] = useState(NOTHING);
   useEffect(() => {
     let ended = false;
@@ -49,13 +60,14 @@ export function useFigures(api: AdminApi): PolledFigures {
     const poll = async () => {
       if (busy || document.hidden || elapsed() < next_at) return;
       busy = true;
-      const results = await Promise.allSettled(NAMES.map((name) => api[name].query()));
+      const names: readonly Name[] = all ? NAMES : ALWAYS;
+      const results = await Promise.allSettled(names.map((name) => api[name].query()));
       busy = false;
       if (ended) return;
       const received: Partial<Record<Name, unknown>> = {};
       const faults: Partial<Record<Name, Fault>> = {};
       results.forEach((result, i) => {
-        const name = NAMES[i]!;
+        const name = names[i]!;
         if (result.status === "fulfilled") received[name] = result.value;
         else faults[name] = faultOf(result.reason);
       });
@@ -85,7 +97,7 @@ export function useFigures(api: AdminApi): PolledFigures {
       stop();
       document.removeEventListener("visibilitychange", show);
     };
-  }, [api]);
+  }, [api, all]);
   return polled;
 }
 

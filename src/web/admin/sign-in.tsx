@@ -11,7 +11,8 @@ export function SignIn({ onEnter }: { onEnter: (token: string) => void }) {
       <Logo className="size-14" />
       <Title className="mt-6 font-semibold text-3xl tracking-tight" />
       <p className="mt-2 mb-8 text-lg text-soft leading-snug">
-        How the service is doing. Nothing that people or agents write is shown here.
+        Who uses this server, and whether all is well. Nothing that people or agents write is shown
+        here.
       </p>
       <TokenForm
         label="Admin token"

@@ -1,4 +1,4 @@
-/** Charts of the process for the last three hours. */
+/** Charts of all processes for the last three hours. */
 
 import type { Minute } from "./api.ts";
 import { Chart } from "./chart.tsx";

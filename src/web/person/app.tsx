@@ -14,7 +14,7 @@ import { after } from "../clock.ts";
 import { isUnconfirmed, pairingCode } from "../state/pairing.ts";
 import { hideMadeCode, newRecoveryCode } from "../state/recovery.ts";
 import { currentSession, onSession, type Session } from "../state/session.ts";
-import { startCode } from "../state/start-code.ts";
+import { inviteCode, startCode } from "../state/start-code.ts";
 import { Boundary } from "../ui/boundary.tsx";
 import { classes } from "../ui/classes.ts";
 import { keepFocus } from "../ui/keep-focus.ts";
@@ -39,6 +39,7 @@ import {
   AwaitApproval,
   Consent,
   Created,
+  Invited,
   loadViews,
   NewCode,
   Pair,
@@ -63,6 +64,7 @@ const LOAD_VIEWS_AFTER = 1;
 export function App() {
   const session = useSyncExternalStore(onSession, currentSession);
   const start_code = useSyncExternalStore(startCode.subscribe, startCode.get);
+  const invite_code = useSyncExternalStore(inviteCode.subscribe, inviteCode.get);
   const pairing_code = useSyncExternalStore(pairingCode.subscribe, pairingCode.get);
   const new_code = useSyncExternalStore(newRecoveryCode.subscribe, newRecoveryCode.get);
   const route = useRoute();
@@ -75,22 +77,26 @@ export function App() {
   return (
     <>
       <Boundary>
-        <Suspense>{viewFor(session, { start_code, pairing_code, new_code }, route)}</Suspense>
+        <Suspense>
+          {viewFor(session, { start_code, invite_code, pairing_code, new_code }, route)}
+        </Suspense>
       </Boundary>
       <Toasts />
     </>
   );
 }
 
+/** The codes of links that this tab was opened with, and a recovery code that was just made. */
 interface Codes {
   readonly start_code: string | null;
+  readonly invite_code: string | null;
   readonly pairing_code: string | null;
   readonly new_code: object | null;
 }
 
 function viewFor(
   session: Session | null,
-  { start_code, pairing_code, new_code }: Codes,
+  { start_code, invite_code, pairing_code, new_code }: Codes,
   route: Route,
 ): ReactNode {
   // The way back in is shown first.
@@ -99,6 +105,7 @@ function viewFor(
   // Links with a code do not replace an existing sign-in.
   if (!session) {
     if (pairing_code !== null) return <Pair key={pairing_code} code={pairing_code} />;
+    if (invite_code !== null) return <Invited code={invite_code} />;
     if (start_code !== null) return <Start code={start_code} />;
     const { section, id } = route;
     return section === "authorize" && id !== null ? (

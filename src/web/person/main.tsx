@@ -9,11 +9,12 @@ import { watchPairingLinks } from "../state/pairing.ts";
 import { resumeRecovery } from "../state/recovery.ts";
 import { resume } from "../state/session.ts";
 import { takeOverSharedSignIn } from "../state/shared-sign-in.ts";
-import { startCode } from "../state/start-code.ts";
+import { inviteCode, startCode } from "../state/start-code.ts";
 import { App } from "./app.tsx";
 
 if (can_start) {
   startCode.watch();
+  inviteCode.watch();
   watchPairingLinks();
   resume();
   // While the server cannot be reached, nothing can be recovered yet.

@@ -44,6 +44,7 @@ export const Created = later(
 export const NewCode = later(
   async () => (await import("./account/recovery/save-code.tsx")).NewCode,
 );
+export const Invited = later(async () => (await import("./account/start.tsx")).Invited);
 export const Start = later(async () => (await import("./account/start.tsx")).Start);
 export const SearchView = later(async () => (await import("./search.tsx")).SearchView);
 export const Permission = later(

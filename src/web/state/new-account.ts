@@ -8,7 +8,7 @@ import { createApi, faultOf } from "./api.ts";
 import { browserLabel } from "./browser-label.ts";
 import { noteCodeUnseen } from "./recovery.ts";
 import { currentSession, signIn } from "./session.ts";
-import { startCode } from "./start-code.ts";
+import { inviteCode, startCode } from "./start-code.ts";
 import { local } from "./storage.ts";
 
 /** The token of an account whose creation the server has not confirmed. */
@@ -22,6 +22,7 @@ function open(token: string, account_id: string): void {
   }
   local.remove(NEW);
   startCode.forget();
+  inviteCode.forget();
 }
 
 /**

@@ -1,4 +1,4 @@
-/** The code of a start link, `#/start/<code>` (§5.2.1). */
+/** The codes of a start link, `#/start/<code>`, and of an invitation, `#/invite/<code>` (§5.2.1). */
 
 import { createLinkCode } from "./link-code.ts";
 
@@ -17,4 +17,10 @@ export const startCode = createLinkCode({
   name: "start-code",
   address: /^\/start\/([\w-]+)$/,
   accepts: () => accountCreation() === "first",
+});
+
+/** The code of the invitation that this tab was opened with, used as {@link startCode} is. */
+export const inviteCode = createLinkCode({
+  name: "invite-code",
+  address: /^\/invite\/([\w-]+)$/,
 });

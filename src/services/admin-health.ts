@@ -1,0 +1,230 @@
+/** Whether everything is well, in sentences for the administrator (§4.3.2). */
+
+import { statfs } from "node:fs/promises";
+import type { Store } from "../../db/store/store.ts";
+import type { Clock } from "../clock.ts";
+import type { AdminHealth, HealthCheck } from "../model/admin.ts";
+import type { DeliveryRecord, LaneHealth } from "../model/notification.ts";
+import type { RecentFaults } from "../observability/recent-faults.ts";
+import type { StoreStatistics } from "./store-statistics.ts";
+
+/** Seconds of a small read from which on the store counts as slow. */
+const SLOW = 0.25;
+/** Free space that is little, and too little: a part of the disk, or bytes, whichever is less. */
+const DISK = {
+  little: { part: 0.1, bytes: 2e9 },
+  too_little: { part: 0.02, bytes: 2e8 },
+} as const;
+/** Seconds before its end from which on a certificate is worth a warning. */
+const CERTIFICATE_SOON = 14 * 86_400;
+/** Seconds for which a fault counts as recent. */
+const RECENT = 3_600;
+
+const DAY = 86_400;
+
+interface HealthDeps {
+  readonly clock: Pick<Clock, "now">;
+  readonly store: Pick<Store, "kind" | "usable" | "isOther">;
+  /** The folder of the store's file; null for a server. */
+  readonly storeFolder: string | null;
+  readonly statistics: Pick<StoreStatistics, "state" | "pushes">;
+  readonly clockOffsets: () => ReadonlyMap<string, number>;
+  readonly clockDiffers: () => boolean;
+  /** When the certificate that this process serves ends, in epoch seconds; null without one. */
+  readonly certificateEnds: number | null;
+  readonly laneHealth: () => readonly LaneHealth[];
+  /** Name of the channel that a lane belongs to; null for a lane of another version. */
+  readonly channelOf: (lane: string) => string | null;
+  readonly faults: RecentFaults;
+}
+
+type State = HealthCheck["state"];
+type Found = Omit<HealthCheck, "name" | "at"> & { readonly at?: number };
+
+const WORST: readonly State[] = ["fault", "warning", "ok"];
+const worst = (states: readonly State[]): State =>
+  WORST.find((one) => states.includes(one)) ?? "ok";
+
+export function createAdminHealth(deps: HealthDeps) {
+  const { clock, store, statistics, faults } = deps;
+
+  const checkStore = async (): Promise<Found> => {
+    const state = await statistics.state().catch(() => null);
+    if (store.isOther()) {
+      return {
+        state: "fault",
+        text: "The database server has another database than at the start. Relay doesn't use it.",
+      };
+    }
+    if (!state) {
+      return {
+        state: "fault",
+        text: "The database can't be reached. Nobody can use Relay until it's back.",
+      };
+    }
+    if (!store.usable()) {
+      return { state: "fault", text: "The database can be read, but nothing can be saved." };
+    }
+    const answers = `The database answers in ${milliseconds(state.latency)}`;
+    return state.latency > SLOW
+      ? { state: "warning", text: `${answers}, which is slow.` }
+      : { state: "ok", text: `${answers}.` };
+  };
+
+  const checkDisk = async (): Promise<Found | null> => {
+    if (deps.storeFolder === null) return null;
+    const disk = await statfs(deps.storeFolder).catch(() => null);
+    // Some file systems do not tell.
+    if (!disk || disk.blocks === 0) return null;
+    const free = disk.bavail * disk.bsize;
+    const total = disk.blocks * disk.bsize;
+    const isBelow = ({ part, bytes }: { part: number; bytes: number }) =>
+      free < Math.min(total * part, bytes);
+    const text = `${gigabytes(free)} of ${gigabytes(total)} are free on the disk.`;
+    if (isBelow(DISK.too_little)) {
+      return { state: "fault", text: `${text} Relay will soon be unable to save anything.` };
+    }
+    if (isBelow(DISK.little)) return { state: "warning", text: `${text} Make room soon.` };
+    return { state: "ok", text };
+  };
+
+  const checkClock = (): Found | null => {
+    const offsets = [...deps.clockOffsets()];
+    const [source, seconds] =
+      offsets.sort(([, one], [, other]) => Math.abs(other) - Math.abs(one))[0] ?? [];
+    if (source === undefined || seconds === undefined) return null;
+    const other = CLOCKS[source] ?? "another clock";
+    if (!deps.clockDiffers()) {
+      return { state: "ok", text: `This server's clock agrees with ${other}.` };
+    }
+    const by = `${Math.round(Math.abs(seconds))} seconds ${seconds > 0 ? "ahead of" : "behind"}`;
+    return {
+      state: "warning",
+      text: `This server's clock is ${by} ${other}. Turn on time synchronization.`,
+    };
+  };
+
+  const checkCertificate = (): Found | null => {
+    const { certificateEnds } = deps;
+    if (certificateEnds === null) return null;
+    const left = certificateEnds - clock.now();
+    if (left <= 0) {
+      return { state: "fault", text: "The certificate has expired: browsers warn of this server." };
+    }
+    const days = Math.floor(left / DAY);
+    const text = `The certificate is valid for another ${days === 1 ? "day" : `${days} days`}`;
+    return left <= CERTIFICATE_SOON
+      ? { state: "warning", text: `${text}. Replace it, and restart Relay.` }
+      : { state: "ok", text: `${text}.` };
+  };
+
+  const checkChannel = (
+    channel: string,
+    lanes: readonly LaneHealth[],
+    records: readonly DeliveryRecord[],
+  ): Found | null => {
+    const name = nameOf(channel);
+    const down = lanes.find(({ state }) => state !== "open");
+    if (down) {
+      const why = down.reason === null ? "" : ` (${down.reason})`;
+      return down.state === "stopped"
+        ? {
+            state: "fault",
+            text: `${name}: the service refuses this server${why}. Correct the configuration and restart Relay.`,
+            at: down.since,
+          }
+        : {
+            state: "warning",
+            text: `${name}: the service doesn't take notifications now${why}. Relay tries again.`,
+            at: down.since,
+          };
+    }
+    const sent = records.find(({ outcome }) => outcome === "sent");
+    const failed = records.find(({ outcome }) => FAILURES[outcome] !== undefined);
+    if (failed && failed.done_at > (sent?.done_at ?? 0)) {
+      const why = failed.reason === null ? "" : ` (${failed.reason})`;
+      return {
+        state: "warning",
+        text: `${name}: the last notification failed, because ${FAILURES[failed.outcome]}${why}.`,
+        at: failed.done_at,
+      };
+    }
+    if (!sent) return null;
+    return {
+      state: "ok",
+      text: `${name}: the service accepted the last notification.`,
+      at: sent.done_at,
+    };
+  };
+
+  const checkNotifications = async (): Promise<Found[]> => {
+    const pushes = await statistics.pushes().catch(() => null);
+    // The store's own line says so.
+    if (!pushes) return [];
+    const lanes = deps.laneHealth();
+    const channels = [...new Set(lanes.map(({ channel }) => channel))];
+    const found = channels.flatMap((channel) => {
+      const records = pushes.records.filter(({ lane }) => deps.channelOf(lane) === channel);
+      const own = lanes.filter((lane) => lane.channel === channel);
+      return checkChannel(channel, own, records) ?? [];
+    });
+    return found.length > 0
+      ? found
+      : [{ state: "ok", text: "No notification was sent in the last days." }];
+  };
+
+  const checkFaults = (): Found => {
+    const [last] = faults.read();
+    if (!last) return { state: "ok", text: "No errors since Relay started." };
+    const state = clock.now() - last.last_at < RECENT ? "warning" : "ok";
+    return { state, text: `Last error: ${last.text}.`, at: last.last_at };
+  };
+
+  return {
+    /** Looks at everything now. Works while the store is away. */
+    async read(): Promise<AdminHealth> {
+      const [stored, disk, notifications] = await Promise.all([
+        checkStore(),
+        checkDisk(),
+        checkNotifications(),
+      ]);
+      const of = (name: HealthCheck["name"], found: Found | null): HealthCheck[] =>
+        found ? [{ name, ...found, at: found.at ?? null }] : [];
+      const checks = [
+        ...of("store", stored),
+        ...of("disk", disk),
+        ...of("clock", checkClock()),
+        ...of("certificate", checkCertificate()),
+        ...notifications.flatMap((one) => of("notifications", one)),
+        ...of("errors", checkFaults()),
+      ];
+      return { state: worst(checks.map(({ state }) => state)), checks, errors: faults.read() };
+    },
+  };
+}
+
+/** What the clock was compared with. */
+const CLOCKS: Readonly<Record<string, string>> = {
+  store: "the database server's",
+  process: "that of the other processes",
+  past: "the time that was saved last",
+};
+
+/** Why a delivery failed, by its outcome. A device that is gone, or news that is old, is no failure. */
+const FAILURES: Readonly<Partial<Record<DeliveryRecord["outcome"], string>>> = {
+  expired: "it couldn't be sent in time",
+  unclear: "the service didn't confirm it",
+  refused: "the service refused it",
+};
+
+const milliseconds = (seconds: number): string =>
+  `${Math.max(0.1, Number((seconds * 1000).toPrecision(2)))} ms`;
+
+const gigabytes = (bytes: number): string =>
+  bytes < 1e9 ? `${Math.round(bytes / 1e6)} MB` : `${Number((bytes / 1e9).toPrecision(3))} GB`;
+
+/** The name of a channel as words. */
+const nameOf = (channel: string): string => {
+  const words = channel.replaceAll("_", " ");
+  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
+};
