@@ -67,6 +67,9 @@ webTest(
     // The agent gets its own draft back, with its line breaks.
     expect((await approved).body).toMatchObject({ answer: DRAFT, edited: false });
     await inHistory(page, "First?").getByText("Approved").waitFor();
+    // The history has the beginning of a long answer.
+    const kept = await inHistory(page, "First?").getByText("Hello Ada,").boundingBox();
+    expect(kept!.height).toBeLessThanOrEqual(2 * 24);
 
     const edited = agent.send("POST /v1/questions?wait=50", asking("Second?"));
     const second = card(page, "Second?");

@@ -211,19 +211,20 @@ export const STATUSES: Readonly<Record<Question["status"], { name: string; tone:
 
 /** The status of a question, and its answer and note if it has them; `short`: in two lines each. */
 export function OutcomeLine({ question, short }: { question: Question; short?: boolean }) {
-  const clamp = short && "line-clamp-2";
+  // Both set `display`.
+  const shape = short ? "line-clamp-2" : "block";
   return (
     <p className="mt-1.5 flex items-start gap-2">
       <QuestionBadge question={question} />
       {question.answer !== null && (
         <span className="min-w-0 leading-6">
-          <bdi dir="auto" className={classes("said block whitespace-pre-wrap font-medium", clamp)}>
+          <bdi dir="auto" className={classes("said whitespace-pre-wrap font-medium", shape)}>
             {question.answer}
           </bdi>
           {question.note !== undefined && (
             <bdi
               dir="auto"
-              className={classes("said block whitespace-pre-wrap text-soft text-sm", clamp)}
+              className={classes("said whitespace-pre-wrap text-soft text-sm", shape)}
             >
               {question.note}
             </bdi>
