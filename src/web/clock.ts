@@ -11,6 +11,9 @@ const TOLERANCE = 2;
 /** Epoch seconds by the server's clock. */
 export const now = (): number => Date.now() / 1000 + ahead;
 
+/** Epoch seconds by this machine's clock, which all tabs of the browser share. */
+export const machineNow = (): number => Date.now() / 1000;
+
 /**
  * Seconds since the page was opened, for durations: a change of the wall clock does not affect it.
  */

@@ -59,10 +59,9 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
       await page.getByRole("link", { name: "Done" }).click();
       await page.getByRole("link", { name: "Key", exact: true }).click();
       await page.getByRole("button", { name: "Delete agent" }).click();
-      await page.getByRole("alertdialog").waitFor();
-      await check("delete agent", page);
-      await page.getByRole("button", { name: "Delete agent" }).last().click();
       await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+      await page.getByRole("button", { name: "Undo" }).waitFor();
+      await check("delete agent", page);
       await page.goto(`${app.url}/#/account`);
       await page.getByRole("button", { name: "Show account token" }).click();
       await check("token", page);
@@ -96,7 +95,7 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
       await page.goto(`${app.url}/#/questions`);
       await page.route("**/*", (route) => route.abort());
       await page.context().setOffline(true);
-      await page.getByText("Offline.").waitFor();
+      await page.getByText(/^Offline\./).waitFor();
       await check("offline", page);
       const wrong = Object.entries(found).filter(([, list]) => list.length > 0);
       expect(wrong).toEqual([]);

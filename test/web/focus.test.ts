@@ -58,9 +58,6 @@ webTest("the focus moves to a neighbour when the focused element is removed", as
   await untilFocused(page, /^h1: Laptop/);
   await act(page, "link", "Key");
   await act(page, "button", "Delete agent");
-  await untilFocused(page, /^button: Cancel/);
-  await page.keyboard.press("Tab");
-  await page.keyboard.press("Enter");
   await untilFocused(page, /^h1: Agents/);
 
   const deleted = await createAgent(app.url, person, "Doomed");

@@ -232,6 +232,6 @@ webTest("an answer that comes too late is sent as a message with one tap", async
   expect((await texts())[1]).toBe("My answer to “Again?”, which had expired: Yes");
   await other.reload();
   await other.getByText("You sent “Yes” as a message.").waitFor();
-  await other.getByRole("link", { name: "Write another message" }).click();
-  await other.getByLabel("Message to agent").waitFor();
+  await other.getByRole("button", { name: "Write to the agent" }).click();
+  await other.getByRole("textbox", { name: "Message" }).waitFor();
 });

@@ -57,7 +57,7 @@ webTest("visible tabs have a stream each, and hidden ones share the leader's", a
   await last.getByText("Seen at once").waitFor();
   await last.getByRole("button", { name: "Finish: Seen at once" }).focus();
   await last.keyboard.press("Enter");
-  await last.getByText("Task finished").waitFor();
+  await last.getByText("Task finished", { exact: true }).waitFor();
   // The leader shows the count; paused tabs do not.
   await ask(agent.send, { prompt: "Who is there?" });
   await first.waitForFunction(() => document.title === "(1) Tasks · Relay");

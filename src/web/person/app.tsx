@@ -17,6 +17,7 @@ import { currentSession, onSession, type Session } from "../state/session.ts";
 import { inviteCode, startCode } from "../state/start-code.ts";
 import { Boundary } from "../ui/boundary.tsx";
 import { classes } from "../ui/classes.ts";
+import { Dock } from "../ui/dock.tsx";
 import { keepFocus } from "../ui/keep-focus.ts";
 import { Skeleton } from "../ui/parts.tsx";
 import { clearToasts, Toasts, toast } from "../ui/toast.tsx";
@@ -30,6 +31,7 @@ import { watchQuestions } from "./questions/notifications.ts";
 import { QuestionView } from "./questions/question-view.tsx";
 import { QuestionsView } from "./questions/questions.tsx";
 import { closeQuestion, go, KeptRoute, type Route, useRoute } from "./route.ts";
+import { UndoBars } from "./undo.tsx";
 import { SessionContext, useSession, useStore } from "./use-store.ts";
 import {
   AccountView,
@@ -182,10 +184,13 @@ function SignedIn() {
           </button>
         </div>
       </aside>
-      <div className="min-w-0 pb-[calc(5.5rem+env(safe-area-inset-bottom))] short:pb-6 md:pb-16">
+      <div className="flex min-h-dvh min-w-0 flex-col pb-[calc(5.5rem+env(safe-area-inset-bottom))] short:min-h-0 short:pb-6 md:pb-16">
         <ConnectionBanner />
         <NewSignIns />
-        <main tabIndex={-1} className="mx-auto max-w-3xl px-4 pt-5 sm:px-6 md:px-10 md:pt-9">
+        <main
+          tabIndex={-1}
+          className="mx-auto w-full max-w-3xl flex-1 px-4 pt-5 sm:px-6 md:px-10 md:pt-9"
+        >
           {/* Before the list, so that its heading is the first one. */}
           {isQuestion(route) && (
             <Boundary key={view_key}>
@@ -202,6 +207,8 @@ function SignedIn() {
             </Activity>
           )}
         </main>
+        <Dock className="sticky bottom-[calc(4.5rem+env(safe-area-inset-bottom))] z-20 mx-auto mt-4 w-full max-w-md px-4 short:bottom-3 md:bottom-6" />
+        <UndoBars />
       </div>
       <Announcer />
       <Boundary>

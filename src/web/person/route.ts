@@ -118,11 +118,5 @@ const arrive = () => {
   leaving = false;
 };
 
-/** True if this task is open now. Check it before a late response navigates. */
-export function isTaskOpen(task_id: string): boolean {
-  const { section, id } = read();
-  return section === "tasks" && id === task_id;
-}
-
 /** An open task, or the form for a new one. */
 const OVER_A_LIST = /^\/tasks\/./;

@@ -11,6 +11,14 @@ const KEYS = [
       [["/"], "Search"],
       [["?"], "Show these shortcuts"],
       [["Esc"], "Close what is open, or go back from a question"],
+      [["Ctrl + Z"], "Undo the last change"],
+    ],
+  ],
+  [
+    "Tasks",
+    [
+      [["X"], "Choose the task"],
+      [["Shift + X"], "Choose all from the last one to this"],
     ],
   ],
   [

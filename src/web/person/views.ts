@@ -53,6 +53,9 @@ export const Permission = later(
 export const SignOutHere = later(
   async () => (await import("./account/sign-out-here.tsx")).SignOutHere,
 );
+export const WriteToAgent = later(
+  async () => (await import("./agents/write-to-agent.tsx")).WriteToAgent,
+);
 export const Shortcuts = later(async () => (await import("./shortcuts.tsx")).Shortcuts);
 
 /**

@@ -37,7 +37,8 @@ export function createArchive(store: Store) {
     for (const kind of KINDS) {
       const table = change.objectStore(kind);
       for (const id of dirty[kind]) {
-        const value = store.all[kind].get(id);
+        // A waiting change can still be undone.
+        const value = store.held(kind, id);
         if (value) table.put(value);
         else table.delete(id);
       }

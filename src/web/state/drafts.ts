@@ -67,8 +67,8 @@ export function keepDraftsOf(account_id: string): void {
 /** Name of the draft of the form that edits this task. */
 export const editOf = (task_id: string): string => `edit ${task_id}`;
 
-function isPending({ all }: Store, id: string): boolean {
-  return all.questions.get(id)?.status === "pending";
+function isPending({ held }: Store, id: string): boolean {
+  return held("questions", id)?.status === "pending";
 }
 
 /**
@@ -78,8 +78,8 @@ function isPending({ all }: Store, id: string): boolean {
 const FOR: Readonly<Record<string, (store: Store, id: string) => boolean>> = {
   answer: isPending,
   note: isPending,
-  edit: ({ all }, id) => all.tasks.has(id),
-  message: ({ all }, id) => all.keys.has(id),
+  edit: ({ held }, id) => held("tasks", id) !== undefined,
+  message: ({ held }, id) => held("keys", id) !== undefined,
 };
 
 /**
@@ -95,7 +95,7 @@ export function forgetObsoleteDrafts(store: Store, onLate: OnLate): void {
     if (!name.startsWith(PREFIX)) continue;
     const [kind = "", id = ""] = name.slice(PREFIX.length).split(" ");
     if (FOR[kind]?.(store, id) !== false) continue;
-    const question = store.all.questions.get(id);
+    const question = store.held("questions", id);
     if ((kind === "answer" || kind === "note") && question?.status === "expired") {
       const text = draftOf<string>(name.slice(PREFIX.length))?.value.trim() ?? "";
       if (text !== "") late.set(question, [late.get(question) ?? [], text].flat().join("\n"));

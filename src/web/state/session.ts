@@ -31,6 +31,7 @@ import {
   successorsOf,
   TOKEN_KEY,
 } from "./token.ts";
+import { createWaitingChanges, unmadeChanges, type WaitingChanges } from "./waiting-changes.ts";
 import { ownWorker, registerWorker } from "./worker.ts";
 
 /** A sign-in of this browser, and the parts that work for it until sign-out. */
@@ -47,6 +48,7 @@ export interface Session {
   readonly archive: Archive;
   readonly receipts: Receipts;
   readonly keptAnswers: KeptAnswers;
+  readonly waitingChanges: WaitingChanges;
   /** A new number for each sign-in; replacing the token keeps it. */
   readonly number: number;
   /** Aborts at sign-out: results of calls in flight are dropped. */
@@ -93,8 +95,11 @@ function open(token: string, { is_new = false, before }: { is_new?: boolean; bef
   const calls = Object.assign(before?.calls ?? {}, { api, pace });
   const options = { calls, store, ended: ended.signal };
   const receipts = before?.receipts ?? createReceipts(options);
-  const keptAnswers =
-    before?.keptAnswers ?? createKeptAnswers({ ...options, accountId: () => local.get(ACCOUNT) });
+  const accountId = () => local.get(ACCOUNT);
+  const keptAnswers = before?.keptAnswers ?? createKeptAnswers({ ...options, accountId });
+  const waitingChanges =
+    before?.waitingChanges ??
+    createWaitingChanges({ ...options, accountId, token: () => session.get()?.token ?? null });
   const sync = startSync({ token, api, pace, store, signIns, archive, onEnded, onRefused });
   const number = before?.number ?? ++sign_ins;
   session.set({
@@ -108,6 +113,7 @@ function open(token: string, { is_new = false, before }: { is_new?: boolean; bef
     archive,
     receipts,
     keptAnswers,
+    waitingChanges,
     sync,
     ended,
   });
@@ -185,6 +191,7 @@ export function signIn(token: string, account_id: string, is_new = false): void 
   local.set(ACCOUNT, account_id);
   keepToken(token);
   restoreUnsent(account_id);
+  unmadeChanges.set([]);
   open(token, { is_new });
 }
 
@@ -269,6 +276,7 @@ export async function signOut(ends: SignOutScope): Promise<boolean> {
     });
     return false;
   }
+  await old?.waitingChanges.flush();
   const pushed = pushChannel();
   // The server deletes a push channel with its sign-in, but this sign-in stays.
   if (ends === "nothing" && old && pushed) {
@@ -312,8 +320,10 @@ export async function leave(why: SignOutReason): Promise<void> {
   const kept = keptToken();
   if (kept !== null && kept !== session.get()?.token) return follow(kept);
   sign_out_reason = why;
+  const is_forced = why === "refused" || why === "ended";
+  if (is_forced) unmadeChanges.set(session.get()?.waitingChanges.waiting() ?? []);
   session.get()?.ended.abort();
-  if (why === "refused" || why === "ended") rememberUnsent(local.get(ACCOUNT));
+  if (is_forced) rememberUnsent(local.get(ACCOUNT));
   forgetNewKeySecret();
   const shared = eraseKept();
   location.hash = "";

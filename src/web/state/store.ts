@@ -6,6 +6,7 @@
 import { after, now } from "../clock.ts";
 import { createListeners } from "../observable.ts";
 import type { Account, Fault, Key, Question, Status, Task } from "./api.ts";
+import { type Covers, createCovered } from "./covers.ts";
 import { createTaskOrder } from "./task-order.ts";
 
 /**
@@ -20,6 +21,8 @@ export interface Resources {
   readonly questions: Question;
 }
 export type Kind = keyof Resources;
+
+const KINDS: readonly Kind[] = ["keys", "tasks", "questions"];
 
 /**
  * Seconds after which subscribers are notified without an animation frame: hidden pages have none.
@@ -57,6 +60,7 @@ export function createStore() {
 
   const { subscribe, tell } = createListeners();
   const changes = createListeners<[kind: Kind, id: string]>();
+  const covered = createCovered();
   let cancel: (() => void) | null = null;
 
   const notify = () => {
@@ -79,31 +83,37 @@ export function createStore() {
     gone.has(value.id) || ("key_id" in value && gone.has(value.key_id));
 
   const put = <K extends Kind>(kind: K, value: Resources[K]) => {
-    const map = all[kind] as Map<string, Resources[K]>;
-    const before = map.get(value.id);
+    const before = held(kind, value.id);
     if (before && isOlder(kind, value, before)) return;
-    map.set(value.id, value);
-    if (kind === "tasks") order.put(value as Task, before as Task | undefined);
-    versions[kind]++;
-    changes.tell(kind, value.id);
-    changed();
+    show(kind, value.id, covered.put(kind, value));
   };
 
-  const drop = (kind: Kind, id: string) => {
-    const before = all[kind].get(id);
-    if (!before) return;
-    all[kind].delete(id);
-    if (kind === "tasks") order.remove(before as Task);
+  const held = <K extends Kind>(kind: K, id: string): Resources[K] | undefined =>
+    covered.get(kind, id) ?? (all[kind] as Map<string, Resources[K]>).get(id);
+
+  /** Changes what the views see of a resource; null: nothing. */
+  const show = <K extends Kind>(kind: K, id: string, value: Resources[K] | null) => {
+    const map = all[kind] as Map<string, Resources[K]>;
+    const before = map.get(id);
+    if (value) map.set(id, value);
+    else map.delete(id);
+    if (kind === "tasks" && value) order.put(value as Task, before as Task | undefined);
+    else if (kind === "tasks" && before) order.remove(before as Task);
     versions[kind]++;
     changes.tell(kind, id);
     changed();
   };
 
+  const drop = (kind: Kind, id: string) => {
+    if (covered.remove(kind, id) || all[kind].has(id)) show(kind, id, null);
+  };
+
   const dropKey = (key_id: string) => {
     drop("keys", key_id);
-    for (const { id, key_id: of } of [...all.tasks.values()]) if (of === key_id) drop("tasks", id);
-    for (const question of [...all.questions.values()]) {
-      if (question.key_id === key_id) drop("questions", question.id);
+    for (const kind of ["tasks", "questions"] as const) {
+      for (const one of [...all[kind].values(), ...covered.values(kind)]) {
+        if (one.key_id === key_id) drop(kind, one.id);
+      }
     }
   };
 
@@ -118,6 +128,22 @@ export function createStore() {
     /** Number of loads: events may have been missed between two of them. */
     loads: () => loads,
     unreadOf: (key_id: string): number | undefined => unread.get(key_id),
+
+    /** The resource as the server has it, also while a waiting change covers it. */
+    held,
+
+    /** Sets what waiting changes cover. Views see it accordingly; {@link held} is not affected. */
+    cover(covers: Covers): void {
+      covered.set(covers);
+      for (const kind of KINDS) {
+        const before = [...covered.values(kind)];
+        const now = [...all[kind].values()].filter((one) => covered.isCovered(one));
+        for (const id of new Set([...before, ...now].map((one) => one.id))) {
+          const value = held(kind, id);
+          if (value) show(kind, id, covered.put(kind, value));
+        }
+      }
+    },
 
     /** Calls a listener after changes, at most once per frame. */
     subscribe,
@@ -170,7 +196,7 @@ export function createStore() {
       account ??= kept.account;
       const fill = <K extends Kind>(kind: K, values: readonly Resources[K][]) => {
         for (const value of values) {
-          if (!all[kind].has(value.id) && !isGone(value)) put(kind, value);
+          if (!held(kind, value.id) && !isGone(value)) put(kind, value);
         }
       };
       fill("keys", kept.keys);
@@ -203,8 +229,8 @@ export function createStore() {
       if (!loading) return;
       const { updated, listed } = loading;
       loading = null;
-      for (const kind of Object.keys(all) as Kind[]) {
-        for (const id of [...all[kind].keys()]) {
+      for (const kind of KINDS) {
+        for (const { id } of [...all[kind].values(), ...covered.values(kind)]) {
           if (!updated.has(id) && !listed.has(id)) drop(kind, id);
         }
       }

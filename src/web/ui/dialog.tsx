@@ -6,16 +6,17 @@ import { X } from "lucide-react";
 import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
 import { type Fault, faultOf } from "../state/api.ts";
 import { Button } from "./button.tsx";
+import { Dock } from "./dock.tsx";
 import { toast } from "./toast.tsx";
 
 const SHADE =
   "fixed inset-0 bg-shade transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0";
 
 /**
- * Selector of the field that gets the focus: the first input, or a required select before it that
- * is empty.
+ * Selector of the field that gets the focus: the first one that is typed into, or a required select before
+ * it that is empty.
  */
-export const FIRST_FIELD = ":is(select:invalid, input)";
+export const FIRST_FIELD = ":is(select:invalid, input, textarea)";
 
 interface SheetProps {
   readonly open: boolean;
@@ -59,6 +60,7 @@ export function Sheet({ open, onClose, onClosed, title, children }: SheetProps) 
           <div className="min-h-0 flex-1 overflow-y-auto overscroll-contain p-5 pb-[max(1.25rem,env(safe-area-inset-bottom))]">
             {children}
           </div>
+          <Dock className="px-4 pt-2 pb-[max(0.75rem,env(safe-area-inset-bottom))]" />
         </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>

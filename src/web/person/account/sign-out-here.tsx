@@ -2,16 +2,30 @@
 
 import { leave } from "../../state/session.ts";
 import { Confirm } from "../../ui/dialog.tsx";
-import { useKeptAnswers } from "../use-store.ts";
+import { useWaitingChanges } from "../use-change.ts";
+import { useKeptAnswers, useSession, useStore } from "../use-store.ts";
 
 export function UnsentWarning() {
-  const waiting = useKeptAnswers().filter(({ refused }) => refused === null).length;
-  if (waiting === 0) return null;
+  const { waitingChanges } = useSession();
+  const answers = useKeptAnswers().filter(({ refused }) => refused === null).length;
+  // While connected, the sign-out sends them.
+  const live = useStore((store) => store.connection() === "live");
+  useWaitingChanges();
+  const changes = live ? 0 : waitingChanges.waiting().length;
+  return (
+    <>
+      {answers > 0 && <Lost count={answers} what="answer" />}
+      {changes > 0 && <Lost count={changes} what="change" />}
+    </>
+  );
+}
+
+function Lost({ count, what }: { count: number; what: "answer" | "change" }) {
   return (
     <p className="mb-3 font-medium text-danger">
-      {waiting === 1
-        ? "1 answer hasn't been sent yet. It's lost if you sign out now."
-        : `${waiting} answers haven't been sent yet. They're lost if you sign out now.`}
+      {count === 1
+        ? `1 ${what} hasn't been sent yet. It's lost if you sign out now.`
+        : `${count} ${what}s haven't been sent yet. They're lost if you sign out now.`}
     </p>
   );
 }

@@ -11,6 +11,7 @@ import { Problem } from "../../ui/parts.tsx";
 import { useAction } from "../../ui/use-action.ts";
 import { Frame } from "../frame.tsx";
 import { AnswerQuote } from "../questions/kept-answers.tsx";
+import { UnmadeChanges } from "../undo.tsx";
 import { CodeForm } from "./pair.tsx";
 import { BackInForm } from "./recovery/back-in.tsx";
 
@@ -86,6 +87,7 @@ export function Welcome() {
         <div role="status" className="mt-6 rounded-xl bg-sunken px-4 py-3 text-soft">
           <p>{message}</p>
           {unsent.length > 0 && <Unsent answers={unsent} />}
+          <UnmadeChanges />
         </div>
       )}
       {mode === "off" && !was_ended && (

@@ -6,12 +6,11 @@ import type { Key } from "../../state/api.ts";
 import { Ago } from "../../ui/ago.tsx";
 import { Button, ButtonLink, IconButton } from "../../ui/button.tsx";
 import { classes } from "../../ui/classes.ts";
-import { Confirm } from "../../ui/dialog.tsx";
 import { FieldForm } from "../../ui/field-form.tsx";
 import { BackLink, Facts, Heading, Section } from "../../ui/parts.tsx";
-import { toast } from "../../ui/toast.tsx";
 import { TrialNote, useTrialEnd } from "../account/trial.tsx";
 import { go, useRoute } from "../route.ts";
+import { useChange } from "../use-change.ts";
 import { useKey, useSession } from "../use-store.ts";
 import { clientName } from "../words.ts";
 import { Access } from "./access.tsx";
@@ -132,15 +131,10 @@ function SetupPart({ agent }: { agent: Key }) {
 }
 
 function KeyPart({ agent }: { agent: Key }) {
-  const { api, store } = useSession();
-  const [deleting, setDeleting] = useState(false);
+  const change = useChange();
   const in_trial = useTrialEnd() !== null;
-  const remove = async () => {
-    await api.keys.delete.mutate({ key_id: agent.id });
-    store.drop("keys", agent.id);
-    toast("Agent deleted");
-    // Stay if the person has navigated elsewhere in the meantime.
-    if (location.hash.startsWith(`#/agents/${agent.id}`)) go("agents", { replace: true });
+  const remove = () => {
+    if (change("delete agent", [agent])) go("agents", { replace: true });
   };
   const { last_client, last_host, last_used_at } = agent;
   return (
@@ -167,25 +161,16 @@ function KeyPart({ agent }: { agent: Key }) {
       {in_trial ? (
         <TrialNote what="rename or delete agents, revoke access or replace keys" />
       ) : (
-        <Button variant="warning" onClick={() => setDeleting(true)}>
-          <Trash2 aria-hidden className="size-4.5" />
-          Delete agent
-        </Button>
+        <div>
+          <Button variant="warning" onClick={remove}>
+            <Trash2 aria-hidden className="size-4.5" />
+            Delete agent
+          </Button>
+          <p className="mt-1 px-4 text-faint text-sm">
+            Its key stops working, and its tasks, questions, inbox and request log are deleted.
+          </p>
+        </div>
       )}
-      <Confirm
-        open={deleting}
-        onClose={() => setDeleting(false)}
-        title={
-          <>
-            Delete <bdi>{agent.label}</bdi>?
-          </>
-        }
-        action="Delete agent"
-        onConfirm={remove}
-      >
-        Its key stops working immediately, and its tasks, questions, inbox and request log are
-        deleted.
-      </Confirm>
     </div>
   );
 }

@@ -12,6 +12,7 @@ import { Badge, Empty, Heading, NotConnected, Skeleton } from "../../ui/parts.ts
 import { TrialNote, useTrialEnd } from "../account/trial.tsx";
 import { useSession, useStore } from "../use-store.ts";
 import { clientName } from "../words.ts";
+import { WriteButton } from "../write-button.tsx";
 
 /** Seconds between refreshes of `last_used_at`. */
 const EVERY = 60;
@@ -136,22 +137,24 @@ function AgentCard({ agent }: { agent: Key }) {
   const unread = useStore((store) => store.unreadOf(agent.id)) ?? 0;
   const silent = useStore((store) => store.silent().has(agent.id));
   return (
-    <a
-      href={`#/agents/${agent.id}`}
-      className="card block p-4 transition-colors hover:border-edge sm:p-5"
-    >
-      <p className="flex items-center gap-2">
-        <bdi dir="auto" className="min-w-0 flex-1 truncate font-semibold text-base">
-          {agent.label}
-        </bdi>
-        {silent && <Badge tone="warn">Silent</Badge>}
-        {unread > 0 && <Badge tone="accent">{unread} unread by the agent</Badge>}
-      </p>
-      <p className="mt-0.5 truncate text-faint text-sm">
-        <LastSeen agent={agent} />
-      </p>
-      <Counts id={agent.id} />
-    </a>
+    <div className="card flex flex-col transition-colors hover:border-edge">
+      <a href={`#/agents/${agent.id}`} className="block rounded-2xl p-4 pb-2 sm:p-5 sm:pb-2">
+        <p className="flex items-center gap-2">
+          <bdi dir="auto" className="min-w-0 flex-1 truncate font-semibold text-base">
+            {agent.label}
+          </bdi>
+          {silent && <Badge tone="warn">Silent</Badge>}
+          {unread > 0 && <Badge tone="accent">{unread} unread by the agent</Badge>}
+        </p>
+        <p className="mt-0.5 truncate text-faint text-sm">
+          <LastSeen agent={agent} />
+        </p>
+        <Counts id={agent.id} />
+      </a>
+      <WriteButton id={agent.id} className="mx-1.5 mb-1.5 self-start text-sm sm:mx-2.5">
+        Write
+      </WriteButton>
+    </div>
   );
 }
 

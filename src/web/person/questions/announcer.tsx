@@ -1,4 +1,4 @@
-/** Announces new questions to screen readers in the view that lists them. */
+/** Announces to screen readers what sighted people see: new questions in the view that lists them, and changes. */
 
 import { useSyncExternalStore } from "react";
 import { after } from "../../clock.ts";
@@ -15,7 +15,12 @@ let waiting: string[] = [];
 const said = createObservable({ at: 0, text: "" });
 let stop = () => {};
 
-const say = (text: string): void => said.set({ at: said.get().at + 1, text });
+/** Lets screen readers say a text. */
+export function say(text: string): void {
+  said.set({ at: said.get().at + 1, text });
+  stop();
+  if (text !== "") stop = after(SAID, () => say(""));
+}
 
 /**
  * Announces a question of this agent, or the number of questions if several arrive within a second.
@@ -27,8 +32,6 @@ export function announce(label: string): void {
     const { length } = waiting;
     say(length === 1 ? `New question from ${waiting[0]}` : `${length} new questions`);
     waiting = [];
-    stop();
-    stop = after(SAID, () => say(""));
   });
 }
 

@@ -5,13 +5,13 @@ import type { Question } from "../../state/api.ts";
 import { closedAt } from "../../state/store.ts";
 import { Ago } from "../../ui/ago.tsx";
 import { Part } from "../../ui/boundary.tsx";
-import { ButtonLink } from "../../ui/button.tsx";
 import { isolated } from "../../ui/isolated.ts";
 import { Prose } from "../../ui/prose.tsx";
 import { ANSWERED_BY } from "../account/channels/channel-words.ts";
 import { useDraft } from "../use-draft.ts";
 import { useKeptAnswers, useStore } from "../use-store.ts";
 import { Permission } from "../views.ts";
+import { WriteButton } from "../write-button.tsx";
 import { DeliveryLine } from "./delivery-line.tsx";
 import { EndedDraft } from "./draft-view.tsx";
 import { LateAnswer, lateAnswer } from "./kept-answers.tsx";
@@ -63,6 +63,7 @@ export function EndedQuestion({ question }: { question: Question }) {
         </p>
         <DeliveryLine id={id} whole className="mt-1.5" />
         {status === "expired" && !action && <AnswerLate question={question} />}
+        <WriteButton id={key_id} variant="plain" className="mt-3" />
       </div>
     </article>
   );
@@ -87,31 +88,26 @@ function Options({ question: { options, answer, kind } }: { question: Question }
 
 /** For a question that has expired: ways to send an answer to the agent as a message. */
 function AnswerLate({ question }: { question: Question }) {
-  const { id, key_id, options, allow_other } = question;
+  const { id, options, allow_other } = question;
   // Also after one of RefusedAnswers was sent.
   useKeptAnswers();
   const [, setSent] = useState(false);
   const sent = lateAnswer(id);
   if (sent !== null) {
     return (
-      <>
-        <p className="mt-3 text-soft text-sm">
-          {sent === "" ? (
-            "You sent an answer as a message."
-          ) : (
-            <>
-              You sent “
-              <bdi dir="auto" className="said font-medium text-ink">
-                {sent}
-              </bdi>
-              ” as a message.
-            </>
-          )}
-        </p>
-        <ButtonLink href={`#/agents/${key_id}/inbox`} className="mt-3">
-          Write another message
-        </ButtonLink>
-      </>
+      <p className="mt-3 text-soft text-sm">
+        {sent === "" ? (
+          "You sent an answer as a message."
+        ) : (
+          <>
+            You sent “
+            <bdi dir="auto" className="said font-medium text-ink">
+              {sent}
+            </bdi>
+            ” as a message.
+          </>
+        )}
+      </p>
     );
   }
   return (

@@ -21,6 +21,7 @@ import { useRoute } from "../route.ts";
 import { useInView } from "../use-in-view.ts";
 import { labelOf, useKeptAnswers, useKey, useSession, useStore, useTask } from "../use-store.ts";
 import { Permission } from "../views.ts";
+import { WriteButton } from "../write-button.tsx";
 import { AnswerForm, draftName } from "./answer-form.tsx";
 import { keyOf, optionOf } from "./answer-keys.ts";
 import { AnswerOptions, isNoteTooLong, noteName } from "./answer-options.tsx";
@@ -287,7 +288,10 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
           <Problem>{fault.message}</Problem>
         </div>
       )}
-      {!waiting && !expired && <Remind question={question} />}
+      <div className="mt-1 flex flex-wrap items-center gap-x-4">
+        {!waiting && !expired && <Remind question={question} />}
+        <WriteButton id={question.key_id} className="-ml-4 text-sm" />
+      </div>
       {/* In the padding of the card, so that nothing moves when the line appears. */}
       <DeliveryLine
         id={id}

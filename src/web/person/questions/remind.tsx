@@ -45,7 +45,7 @@ export function Remind({ question }: { question: Question }) {
   return (
     <fieldset
       aria-labelledby={`${id}-remind`}
-      className="mt-1 flex min-w-0 flex-wrap items-center gap-x-1 text-soft text-sm"
+      className="flex min-w-0 flex-wrap items-center gap-x-1 text-soft text-sm"
     >
       <span id={`${id}-remind`} className="flex items-center gap-1.5 pr-1">
         <Bell aria-hidden className="size-4 shrink-0" />

@@ -8,6 +8,7 @@ import { useMisclickGuard } from "../../ui/misclick-guard.ts";
 import { VirtualList } from "../../ui/virtual-list.tsx";
 import { STATUS_NAMES } from "../words.ts";
 import { TaskRow } from "./task-row.tsx";
+import { type Choice, useChoiceInput } from "./use-choice.ts";
 
 /** A heading with the tasks of a status, or one task. */
 export type Row =
@@ -24,6 +25,7 @@ interface TaskListProps {
   readonly rows: readonly Row[];
   /** Query of the address; kept while a task is open. */
   readonly search: string;
+  readonly choice: Choice;
   readonly onToggle: (status: Status) => void;
 }
 
@@ -31,8 +33,9 @@ interface TaskListProps {
 const ROW = 78;
 const GROUP = 52;
 
-export function TaskList({ rows, search, onToggle }: TaskListProps) {
+export function TaskList({ rows, search, choice, onToggle }: TaskListProps) {
   const list = useRef<HTMLUListElement>(null);
+  useChoiceInput(list, choice);
   const guardClick = useMisclickGuard(list, "to finish the task");
   return (
     <VirtualList
@@ -46,7 +49,12 @@ export function TaskList({ rows, search, onToggle }: TaskListProps) {
         row.kind === "group" ? (
           <Group {...row} onToggle={onToggle} />
         ) : (
-          <TaskRow id={row.id} search={search} />
+          <TaskRow
+            id={row.id}
+            search={search}
+            chosen={choice.chosen?.has(row.id) ?? null}
+            onChoose={choice.toggle}
+          />
         )
       }
     </VirtualList>

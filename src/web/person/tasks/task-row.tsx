@@ -1,18 +1,17 @@
-/** A row of the list of tasks, with a button that finishes the task. */
+/** A row of the list of tasks, with a button that finishes the task; while tasks are chosen, a checkbox. */
 
-import { Ban, Check, Circle, CircleDashed, LoaderCircle } from "lucide-react";
+import { Ban, Check, Circle, CircleDashed, Square, SquareCheck } from "lucide-react";
 import { memo } from "react";
 import type { Priority, Status, Task } from "../../state/api.ts";
-import { faultOf } from "../../state/api.ts";
+import { isOpen } from "../../state/changes.ts";
 import { AgoInLink } from "../../ui/ago.tsx";
 import { classes } from "../../ui/classes.ts";
 import { Badge, ProgressBar, type Tone } from "../../ui/parts.tsx";
 import { OneLine } from "../../ui/prose.tsx";
 import { momentOf } from "../../ui/time.ts";
-import { toast } from "../../ui/toast.tsx";
-import { useAction } from "../../ui/use-action.ts";
 import { useNow } from "../../ui/use-now.ts";
-import { labelOf, useKey, useSession, useTask } from "../use-store.ts";
+import { useChange } from "../use-change.ts";
+import { labelOf, useKey, useTask } from "../use-store.ts";
 import { PRIORITY_NAMES, STATUS_NAMES } from "../words.ts";
 
 const TONES: Readonly<Record<Priority, Tone>> = {
@@ -33,48 +32,94 @@ const MARKS: Readonly<Record<Status, { icon: typeof Circle; color: string }>> = 
   cancelled: { icon: Ban, color: "text-faint" },
 };
 
-export const TaskRow = memo(({ id, search }: { id: string; search: string }) => {
+interface TaskRowProps {
+  readonly id: string;
+  /** Query of the address; kept while the task is open. */
+  readonly search: string;
+  /** Whether the task is chosen; null while tasks are not being chosen. */
+  readonly chosen: boolean | null;
+  /** Chooses the task, or not any more; with `range`, all from the last one to this. */
+  readonly onChoose: (id: string, range: boolean) => void;
+}
+
+const ROW = "relative mb-2 flex w-full items-stretch overflow-hidden rounded-2xl border text-left";
+
+export const TaskRow = memo(({ id, search, chosen, onChoose }: TaskRowProps) => {
   const task = useTask(id);
   if (!task) return null;
-  const open = task.status === "todo" || task.status === "in_progress";
+  const open = isOpen(task.status);
+  if (chosen !== null) {
+    const Icon = chosen ? SquareCheck : Square;
+    return (
+      // A checkbox of its own: browsers differ in whether a label passes a click with Shift on to its field.
+      // biome-ignore lint/a11y/useSemanticElements: the whole row is the control.
+      <button
+        type="button"
+        role="checkbox"
+        aria-checked={chosen}
+        aria-labelledby={`${id}-title`}
+        data-task={id}
+        onClick={({ shiftKey }) => onChoose(id, shiftKey)}
+        className={classes(
+          ROW,
+          "select-none -outline-offset-4",
+          chosen ? "border-accent bg-accent-soft" : "border-line bg-surface hover:bg-sunken/50",
+        )}
+      >
+        <span className="flex w-12 shrink-0 items-center justify-center">
+          <Icon aria-hidden className={classes("size-5", chosen ? "text-accent" : "text-edge")} />
+        </span>
+        <Content task={task} open={open} />
+      </button>
+    );
+  }
   return (
-    <div className="relative mb-2 flex items-stretch overflow-hidden rounded-2xl border border-line bg-surface">
+    <div data-task={id} className={classes(ROW, "border-line bg-surface")}>
       <Mark task={task} open={open} />
       <a
         href={`#/tasks/${id}${search && `?${search}`}`}
-        className="min-w-0 flex-1 py-3 pr-4 -outline-offset-4 hover:bg-sunken/50"
+        className="flex min-w-0 flex-1 -outline-offset-4 hover:bg-sunken/50"
       >
-        <p className="flex items-center gap-2">
-          <bdi
-            dir="auto"
-            className={classes(
-              "min-w-0 flex-1 truncate font-medium",
-              task.status === "cancelled" && "text-soft line-through",
-            )}
-          >
-            {task.title}
-          </bdi>
-          {open && task.priority !== "medium" && <PriorityBadge priority={task.priority} />}
-        </p>
-        <p className="mt-0.5 flex gap-2 text-faint text-sm">
-          <Byline task={task} />
-          {task.progress !== null && open ? (
-            <span className="shrink-0 tabular-nums">{task.progress}%</span>
-          ) : (
-            <span className="shrink-0">
-              <AgoInLink at={task.updated_at} />
-            </span>
-          )}
-        </p>
-        {task.progress !== null && task.status === "in_progress" && (
-          <div className="absolute inset-x-0 bottom-0">
-            <ProgressBar value={task.progress} label="Progress" thin />
-          </div>
-        )}
+        <Content task={task} open={open} />
       </a>
     </div>
   );
 });
+
+function Content({ task, open }: { task: Task; open: boolean }) {
+  return (
+    <span className="block min-w-0 flex-1 py-3 pr-4">
+      <span className="flex items-center gap-2">
+        <bdi
+          dir="auto"
+          id={`${task.id}-title`}
+          className={classes(
+            "min-w-0 flex-1 truncate font-medium",
+            task.status === "cancelled" && "text-soft line-through",
+          )}
+        >
+          {task.title}
+        </bdi>
+        {open && task.priority !== "medium" && <PriorityBadge priority={task.priority} />}
+      </span>
+      <span className="mt-0.5 flex gap-2 text-faint text-sm">
+        <Byline task={task} />
+        {task.progress !== null && open ? (
+          <span className="shrink-0 tabular-nums">{task.progress}%</span>
+        ) : (
+          <span className="shrink-0">
+            <AgoInLink at={task.updated_at} />
+          </span>
+        )}
+      </span>
+      {task.progress !== null && task.status === "in_progress" && (
+        <span className="absolute inset-x-0 bottom-0 block">
+          <ProgressBar value={task.progress} label="Progress" thin />
+        </span>
+      )}
+    </span>
+  );
+}
 
 function Byline({ task: { key_id, status_note, silent_since } }: { task: Task }) {
   const key = useKey(key_id);
@@ -107,8 +152,7 @@ function Silence({ since }: { since: number }) {
 
 /** Status icon; for an open task it is the button that finishes it. */
 function Mark({ task, open }: { task: Task; open: boolean }) {
-  const { api, store } = useSession();
-  const { busy, run } = useAction();
+  const change = useChange();
   const { icon: Icon, color } = MARKS[task.status];
   if (!open) {
     return (
@@ -121,37 +165,20 @@ function Mark({ task, open }: { task: Task; open: boolean }) {
       </span>
     );
   }
-  const finish = () =>
-    run(async () => {
-      try {
-        const done = { task_id: task.id, status: "done" } as const;
-        store.put("tasks", await api.tasks.update.mutate(done));
-        toast("Task finished");
-      } catch (error) {
-        toast(faultOf(error).message, { bad: true });
-      }
-    });
   return (
     <button
       type="button"
       aria-label={`Finish: ${task.title}`}
       title="Finish"
       data-careful
-      aria-disabled={busy || undefined}
-      onClick={() => busy || void finish()}
+      onClick={() => change("finish", [task])}
       className={classes(
         "group flex w-12 shrink-0 items-center justify-center -outline-offset-4 hover:text-ok",
         color,
       )}
     >
-      {busy ? (
-        <LoaderCircle aria-hidden className="size-5 animate-spin" />
-      ) : (
-        <>
-          <Icon aria-hidden className="size-5 group-hover:hidden" />
-          <Check aria-hidden className="hidden size-5 group-hover:block" />
-        </>
-      )}
+      <Icon aria-hidden className="size-5 group-hover:hidden" />
+      <Check aria-hidden className="hidden size-5 group-hover:block" />
     </button>
   );
 }

@@ -7,16 +7,16 @@ import { draftOf, editOf } from "../../state/drafts.ts";
 import { Ago } from "../../ui/ago.tsx";
 import { Part } from "../../ui/boundary.tsx";
 import { Button, ButtonLink } from "../../ui/button.tsx";
-import { Confirm, Sheet } from "../../ui/dialog.tsx";
+import { Sheet } from "../../ui/dialog.tsx";
 import { Badge, Facts, Problem, ProgressBar } from "../../ui/parts.tsx";
 import { Prose } from "../../ui/prose.tsx";
-import { toast } from "../../ui/toast.tsx";
 import { useAction } from "../../ui/use-action.ts";
 import { TrialNote, useTrialEnd } from "../account/trial.tsx";
 import { QuestionRow } from "../questions/question-row.tsx";
-import { isTaskOpen } from "../route.ts";
+import { useChange } from "../use-change.ts";
 import { labelOf, useKey, useSession, useStore, useTask } from "../use-store.ts";
 import { STATUS_NAMES } from "../words.ts";
+import { WriteButton } from "../write-button.tsx";
 import { TaskForm } from "./task-form.tsx";
 import { TaskHistory } from "./task-history.tsx";
 import { PriorityBadge } from "./task-row.tsx";
@@ -31,6 +31,8 @@ export function TaskSheet({ id, onClose }: { id: string | null; onClose: () => v
     setEditing(false);
   }, [id]);
   const task = useTask(shown ?? "");
+  // Not while its deletion can be undone: the draft of the form would go with it.
+  const gone = useStore(({ held }) => held("tasks", shown ?? "") === undefined);
   // Keep the form open if the task is deleted elsewhere.
   const last = useRef(task);
   last.current = task ?? (last.current?.id === shown ? last.current : undefined);
@@ -42,15 +44,9 @@ export function TaskSheet({ id, onClose }: { id: string | null; onClose: () => v
       title={editing ? "Edit task" : <bdi dir="auto">{task?.title ?? "Task"}</bdi>}
     >
       {edited ? (
-        <TaskForm key={edited.id} task={edited} gone={!task} onDone={() => setEditing(false)} />
+        <TaskForm key={edited.id} task={edited} gone={gone} onDone={() => setEditing(false)} />
       ) : task ? (
-        <Details
-          key={task.id}
-          task={task}
-          open={id === task.id}
-          onEdit={() => setEditing(true)}
-          onGone={onClose}
-        />
+        <Details key={task.id} task={task} onEdit={() => setEditing(true)} onGone={onClose} />
       ) : (
         <p className="text-soft">Task not found. It may have been deleted.</p>
       )}
@@ -60,14 +56,12 @@ export function TaskSheet({ id, onClose }: { id: string | null; onClose: () => v
 
 interface DetailsProps {
   readonly task: Task;
-  /** False while it slides out. */
-  readonly open: boolean;
   readonly onEdit: () => void;
-  /** Called after the task was deleted here, if it is still open. */
+  /** Called when the person has deleted the task. */
   readonly onGone: () => void;
 }
 
-function Details({ task, open, onEdit, onGone }: DetailsProps) {
+function Details({ task, onEdit, onGone }: DetailsProps) {
   const key = useKey(task.key_id);
   const questions = useStore((store) => store.all.questions);
   useStore((store) => store.versions.questions);
@@ -140,53 +134,28 @@ function Details({ task, open, onEdit, onGone }: DetailsProps) {
       )}
       <TaskHistory task={task} />
       <div className="flex flex-wrap justify-between gap-3 border-line border-t pt-5">
-        <Button onClick={onEdit}>
-          <Pencil aria-hidden className="size-4" />
-          {draftOf(editOf(task.id)) === null ? "Edit" : "Resume editing"}
-        </Button>
-        <Remove task={task} open={open} onGone={onGone} />
+        <div className="flex flex-wrap gap-3">
+          <Button onClick={onEdit}>
+            <Pencil aria-hidden className="size-4" />
+            {draftOf(editOf(task.id)) === null ? "Edit" : "Resume editing"}
+          </Button>
+          <WriteButton id={task.key_id} variant="plain" />
+        </div>
+        <Remove task={task} onGone={onGone} />
       </div>
     </div>
   );
 }
 
-/** The confirmation belongs to the sheet of one task, so that it never applies to another. */
-function Remove({ task, open, onGone }: Omit<DetailsProps, "onEdit">) {
-  const { api, store } = useSession();
-  const [asked, setAsked] = useState(false);
+function Remove({ task, onGone }: Pick<DetailsProps, "task" | "onGone">) {
+  const change = useChange();
   const in_trial = useTrialEnd() !== null;
-  const remove = async () => {
-    try {
-      await api.tasks.delete.mutate({ task_id: task.id });
-    } catch (error) {
-      // The event may have confirmed the deletion although the response was lost.
-      if (store.all.tasks.has(task.id)) throw error;
-    }
-    store.drop("tasks", task.id);
-    toast("Task deleted");
-    if (isTaskOpen(task.id)) onGone();
-  };
   if (in_trial) return <TrialNote what="delete tasks" />;
   return (
-    <>
-      <Button variant="warning" onClick={() => setAsked(true)}>
-        <Trash2 aria-hidden className="size-4" />
-        Delete
-      </Button>
-      <Confirm
-        open={asked && open}
-        onClose={() => setAsked(false)}
-        title={
-          <>
-            Delete <bdi dir="auto">{task.title}</bdi>?
-          </>
-        }
-        action="Delete task"
-        onConfirm={remove}
-      >
-        It's deleted for the agent too, and its pending questions are cancelled.
-      </Confirm>
-    </>
+    <Button variant="warning" onClick={() => change("delete", [task]) && onGone()}>
+      <Trash2 aria-hidden className="size-4" />
+      Delete
+    </Button>
   );
 }
 
@@ -206,11 +175,16 @@ const MOVES: Readonly<Record<Status, readonly (readonly [Status, string, typeof 
 };
 
 function Moves({ task }: { task: Task }) {
-  const { api, store } = useSession();
+  const { api, store, waitingChanges } = useSession();
   const { busy, fault, run } = useAction();
+  const change = useChange();
   const [pressed, setPressed] = useState<Status>();
   const move = (status: Status) => {
+    if (status === "done") return change("finish", [task]);
+    if (status === "cancelled") return change("cancel", [task]);
     setPressed(status);
+    // A task whose end was not sent is open for the server.
+    if (waitingChanges.release(task.id)) return;
     return run(async () =>
       store.put("tasks", await api.tasks.update.mutate({ task_id: task.id, status })),
     );

@@ -1,6 +1,6 @@
 /** Tasks by status, filtered by agent, status and priority; the filter is part of the address. */
 
-import { ListTodo, Plus, SearchX } from "lucide-react";
+import { ListChecks, ListTodo, Plus, SearchX } from "lucide-react";
 import { useMemo, useState } from "react";
 import type { Priority, Status } from "../../state/api.ts";
 import type { Store } from "../../state/store.ts";
@@ -12,9 +12,11 @@ import { FirstAgent } from "../agents/first-agent.tsx";
 import { close, go, useRoute } from "../route.ts";
 import { useKeyOptions, useSession, useStore } from "../use-store.ts";
 import { PRIORITY_OPTIONS, STATUS_OPTIONS } from "../words.ts";
+import { ChosenTasks } from "./chosen-tasks.tsx";
 import { NewTask } from "./new-task.tsx";
 import { type Row, TaskList } from "./task-list.tsx";
 import { TaskSheet } from "./task-sheet.tsx";
+import { useChoice } from "./use-choice.ts";
 
 interface Filter {
   readonly agent: string | null;
@@ -66,6 +68,7 @@ export function TasksView() {
   const filter = useMemo(() => filterOf(new URLSearchParams(text)), [text]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `store` is mutated in place.
   const rows = useMemo(() => rowsOf(store, filter, open), [store, filter, open, version]);
+  const choice = useChoice(rows, text);
   const toggle = (status: Status) => {
     const next = new Set(open);
     if (!next.delete(status)) next.add(status);
@@ -76,17 +79,25 @@ export function TasksView() {
     <>
       <Heading
         actions={
-          <ButtonLink variant="primary" href={`#/tasks/new${text && `?${text}`}`}>
-            <Plus aria-hidden className="size-4.5" />
-            New task
-          </ButtonLink>
+          <>
+            {rows.length > 0 && choice.chosen === null && (
+              <Button variant="quiet" onClick={choice.start}>
+                <ListChecks aria-hidden className="size-4.5" />
+                Choose
+              </Button>
+            )}
+            <ButtonLink variant="primary" href={`#/tasks/new${text && `?${text}`}`}>
+              <Plus aria-hidden className="size-4.5" />
+              New task
+            </ButtonLink>
+          </>
         }
       >
         Tasks
       </Heading>
       <Filters filter={filter} query={query} />
       {rows.length > 0 ? (
-        <TaskList rows={rows} search={text} onToggle={toggle} />
+        <TaskList rows={rows} search={text} choice={choice} onToggle={toggle} />
       ) : !known ? (
         offline ? (
           <NotConnected what="Tasks" />
@@ -105,6 +116,7 @@ export function TasksView() {
           </Button>
         </Empty>
       )}
+      <ChosenTasks choice={choice} />
       <NewTask open={id === "new"} agent={filter.agent} onClose={back} />
       <TaskSheet id={id === "new" ? null : id} onClose={back} />
     </>

@@ -1,0 +1,370 @@
+/** Changes that can be undone: shown at once, sent after some seconds or when the page is left, never lost. */
+
+import { expect } from "bun:test";
+import type { BrowserContext, Page, Request } from "playwright-core";
+import { startTestApp } from "../support/app.ts";
+import { createAgent, createPair, createTask } from "../support/client.ts";
+import { until } from "../support/until.ts";
+import {
+  browserTests,
+  DESK,
+  expectComplaints,
+  go,
+  goOffline,
+  keptIn,
+  openProfile,
+  PHONE,
+  press,
+  untilLive,
+} from "./browser.ts";
+import { untilFocused } from "./keys.ts";
+import { drawn, expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
+
+const webTest = browserTests({ worker: true });
+const app = await startTestApp();
+
+/** Folder for screenshots to look at; none when unset. */
+const PICTURES = process.env.RELAY_TEST_PICTURES;
+
+const sheet = (page: Page) => page.getByRole("dialog");
+const bars = (page: Page) => page.getByRole("region", { name: "Recent changes" });
+const undo = (page: Page) => page.getByRole("button", { name: "Undo", exact: true });
+const row = (page: Page, title: string) => page.locator("main li", { hasText: title });
+const finish = (page: Page, title: string) =>
+  page.getByRole("button", { name: `Finish: ${title}` });
+const stored = (page: Page) => page.evaluate(() => localStorage.getItem("relay.changes"));
+
+/** Requests that change tasks or agents, by the names of their procedures. */
+function changesIn(from: Page | BrowserContext): string[] {
+  const found: string[] = [];
+  const note = (request: Request) => {
+    const [, names] =
+      /\/trpc\/((?:tasks\.(?:update|delete)|keys\.delete)[^?]*)/.exec(request.url()) ?? [];
+    if (names) found.push(...names.split(","));
+  };
+  if ("keyboard" in from) from.on("request", note);
+  else from.on("request", note);
+  return found;
+}
+
+/** An account with these tasks, and a page whose clock the test moves. */
+async function open(titles: readonly string[], options: { size?: typeof DESK; touch?: true } = {}) {
+  const { person, agent } = await createPair(app.url);
+  const ids: Record<string, string> = {};
+  for (const title of titles) ids[title] = (await createTask(agent.send, { title })).id;
+  const context = await openProfile(app.url, { as: person, ...options });
+  const tab = async () => {
+    const page = await context.newPage();
+    await page.clock.install();
+    await page.goto(`${app.url}/#/tasks`);
+    await untilLive(page);
+    return page;
+  };
+  const statusOf = async (title: string) => {
+    const { status, body } = await agent.send(`GET /v1/tasks/${ids[title]}`);
+    return status === 200 ? body.status : "gone";
+  };
+  return { person, agent, ids, context, tab, page: await tab(), statusOf };
+}
+
+async function remove(page: Page, title: string): Promise<void> {
+  await page.getByRole("link", { name: title }).click();
+  await sheet(page).getByRole("button", { name: "Delete" }).click();
+  await row(page, title).waitFor({ state: "detached" });
+  await sheet(page).waitFor({ state: "detached" });
+}
+
+webTest("a finished task can be undone by the keyboard, and is sent after 6 seconds", async () => {
+  const { page, statusOf } = await open(["Fix the login", "Another"]);
+  const requests = changesIn(page);
+  await press(finish(page, "Fix the login"));
+  await bars(page).getByText("Task finished Fix the login").waitFor();
+  await page
+    .getByRole("status")
+    .getByText("Task finished: Fix the login. Press Control Z to undo.")
+    .waitFor();
+  await finish(page, "Fix the login").waitFor({ state: "detached" });
+  // The focus is where the row was, and the bar hides no control.
+  await untilFocused(page, /^(a|button): /);
+  await page.clock.fastForward(5_000);
+  await page.keyboard.press("Control+z");
+  await finish(page, "Fix the login").waitFor();
+  expect(await bars(page).count()).toBe(0);
+  expect(requests).toEqual([]);
+
+  // The time does not run out while the focus is on the button.
+  await press(finish(page, "Fix the login"));
+  await undo(page).focus();
+  await page.clock.fastForward(20_000);
+  expect(await statusOf("Fix the login")).toBe("todo");
+  await page.keyboard.press("Enter");
+  await untilFocused(page, /^a: Fix the login/);
+  expect(await stored(page)).toBeNull();
+
+  // In a field, the keys undo typing.
+  await press(finish(page, "Fix the login"));
+  await go(page, "search");
+  const field = page.getByRole("searchbox");
+  await field.fill("x");
+  await field.press("Control+z");
+  await undo(page).waitFor();
+  await page.clock.fastForward(6_100);
+  await until(async () => (await statusOf("Fix the login")) === "done");
+  await until(async () => (await stored(page)) === null);
+  expect(await undo(page).count()).toBe(0);
+  expect(requests).toEqual(["tasks.update"]);
+});
+
+for (const [name, size, touch] of [
+  ["desk", DESK, undefined],
+  ["phone", PHONE, true],
+] as const) {
+  webTest(
+    `deleting and cancelling ask nothing, and Undo is one tap away on a ${name}`,
+    async () => {
+      const long = "Supercalifragilisticexpialidocious ".repeat(4).trim();
+      const { page, agent, statusOf, ids } = await open([long, "שלום עולם", "Third", "Fourth"], {
+        size,
+        ...(touch && { touch }),
+      });
+      await remove(page, long.slice(0, 40));
+      expect(await page.getByRole("alertdialog").count()).toBe(0);
+      await remove(page, "שלום עולם");
+      await untilSettled(page);
+      // Two changes have a button each.
+      expect(await undo(page).count()).toBe(2);
+      await expectNoOverflow(page);
+      expect(await violations(page)).toEqual([]);
+      // The bars take room of their own: the end of the view can be scrolled above them.
+      await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
+      const end = (await row(page, "Third").boundingBox())!;
+      const bar = (await bars(page).getByText("Task deleted").first().boundingBox())!;
+      expect(end.y + end.height).toBeLessThanOrEqual(bar.y);
+      if (PICTURES) await page.screenshot({ path: `${PICTURES}/undo-${name}.png` });
+      await undo(page).last()[touch ? "tap" : "click"]();
+      await row(page, "שלום עולם").waitFor();
+      expect(await undo(page).count()).toBe(1);
+
+      // In an open sheet, the bar is part of it.
+      await page.getByRole("link", { name: "Third" }).click();
+      await sheet(page).getByRole("button", { name: "Cancel task" }).click();
+      await sheet(page).getByText("Cancelled", { exact: true }).waitFor();
+      await sheet(page).getByText("Task cancelled Third").waitFor();
+      await untilSettled(page);
+      await expectNoOverflow(page);
+      expect(await violations(page, "[role=dialog]")).toEqual([]);
+      if (PICTURES) await page.screenshot({ path: `${PICTURES}/undo-sheet-${name}.png` });
+      await undo(page).last()[touch ? "tap" : "click"]();
+      await sheet(page).getByText("To do", { exact: true }).waitFor();
+      // What was undone in time was never sent.
+      await page.clock.fastForward(6_100);
+      await until(async () => (await agent.send(`GET /v1/tasks/${ids[long]}`)).status === 404);
+      expect([await statusOf("Third"), await statusOf("שלום עולם")]).toEqual(["todo", "todo"]);
+    },
+  );
+}
+
+webTest("a change is kept over a reload, and is sent when the page is left or hidden", async () => {
+  // A deletion that was sent while the page was left is confirmed by a second one.
+  expectComplaints(/404/);
+  const { page, statusOf } = await open(["Reloaded", "Left", "Hidden"]);
+  const requests = changesIn(page);
+  await remove(page, "Reloaded");
+  await page.reload();
+  await undo(page).waitFor();
+  await untilLive(page);
+  expect(await row(page, "Reloaded").count()).toBe(0);
+  expect(requests).toEqual([]);
+  expect(await statusOf("Reloaded")).toBe("todo");
+  await undo(page).click();
+  await row(page, "Reloaded").waitFor();
+  await remove(page, "Reloaded");
+  await page.reload();
+  await undo(page).waitFor();
+  await untilLive(page);
+  await page.clock.fastForward(6_100);
+  await until(async () => (await statusOf("Reloaded")) === "gone");
+
+  await remove(page, "Left");
+  await page.goto("about:blank");
+  await until(async () => (await statusOf("Left")) === "gone");
+  await page.goto(`${app.url}/#/tasks`);
+  await untilLive(page);
+  await row(page, "Hidden").waitFor();
+  expect(await undo(page).count()).toBe(0);
+
+  await press(finish(page, "Hidden"));
+  await undo(page).waitFor();
+  await page.evaluate(() => {
+    Object.defineProperty(document, "hidden", { configurable: true, get: () => true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  });
+  await until(async () => (await statusOf("Hidden")) === "done");
+  await until(async () => (await stored(page)) === null);
+  // Nothing that was sent is offered for undo.
+  expect(await undo(page).count()).toBe(0);
+});
+
+webTest("tabs show the same changes, either can undo, and one of them sends", async () => {
+  const { context, page, tab, statusOf } = await open(["Shared"]);
+  const other = await tab();
+  const requests = changesIn(context);
+  await remove(page, "Shared");
+  await row(other, "Shared").waitFor({ state: "detached" });
+  await undo(other).click();
+  for (const one of [page, other]) await row(one, "Shared").waitFor();
+  await remove(other, "Shared");
+  await undo(page).waitFor();
+  await Promise.all([page, other].map((one) => one.clock.fastForward(6_100)));
+  await until(async () => (await statusOf("Shared")) === "gone");
+  for (const one of [page, other]) await undo(one).waitFor({ state: "detached" });
+  expect(requests).toEqual(["tasks.delete"]);
+});
+
+webTest("offline, changes are kept, say so, can be undone, and are sent later", async () => {
+  const { page, statusOf } = await open(["Gone", "Stays", "Third"]);
+  await until(async () => (await keptIn(page, "tasks")).length === 3);
+  await goOffline(page);
+  await remove(page, "Gone");
+  await remove(page, "Stays");
+  await page.clock.fastForward(10_000);
+  await bars(page).getByText("Not sent yet. You're offline.").first().waitFor();
+  await page.reload();
+  await row(page, "Third").waitFor();
+  await bars(page).getByText("Task deleted Gone").waitFor();
+  expect(await row(page, "Gone").count()).toBe(0);
+  await undo(page).last().click();
+  await row(page, "Stays").waitFor();
+  await page.context().setOffline(false);
+  await untilLive(page);
+  await page.clock.fastForward(6_100);
+  await until(async () => (await statusOf("Gone")) === "gone");
+  expect(await statusOf("Stays")).toBe("todo");
+});
+
+webTest("what cannot be done any more comes back and says why", async () => {
+  expectComplaints(/Failed to load resource/);
+  const { page, agent, ids, statusOf } = await open([
+    "Finished by the agent",
+    "Deleted by the agent",
+  ]);
+  const requests = changesIn(page);
+  await remove(page, "Finished by the agent");
+  await agent.send(`PATCH /v1/tasks/${ids["Finished by the agent"]}`, { status: "done" });
+  await page.clock.fastForward(6_100);
+  await bars(page).getByText("Task not deleted").waitFor();
+  await bars(page).getByText("Finished by the agent: It was finished meanwhile.").waitFor();
+  await page.getByRole("button", { name: "Done", exact: false }).first().click();
+  await row(page, "Finished by the agent").waitFor();
+  expect(requests).toEqual([]);
+  await untilSettled(page);
+  expect(await violations(page)).toEqual([]);
+  if (PICTURES) await page.screenshot({ path: `${PICTURES}/undo-refused.png` });
+  // It stays until the person has seen it.
+  await page.reload();
+  await page.getByRole("button", { name: /^OK/ }).click();
+  await until(async () => (await stored(page)) === null);
+
+  await untilLive(page);
+  await press(finish(page, "Deleted by the agent"));
+  await undo(page).waitFor();
+  await agent.send(`DELETE /v1/tasks/${ids["Deleted by the agent"]}`);
+  await page.clock.fastForward(6_100);
+  await bars(page).getByText("Deleted by the agent: It no longer exists.").waitFor();
+  expect(await statusOf("Deleted by the agent")).toBe("gone");
+});
+
+webTest("a finish whose response was lost is not repeated over a later change", async () => {
+  expectComplaints(/ERR_FAILED|Failed to fetch/);
+  const { page, agent, ids, statusOf } = await open(["Lost"]);
+  let requests = 0;
+  await page.route("**/trpc/tasks.update", async (route) => {
+    requests++;
+    await route.fetch();
+    await agent.send(`PATCH /v1/tasks/${ids.Lost}`, { status: "in_progress" });
+    await route.abort();
+  });
+  await press(finish(page, "Lost"));
+  await undo(page).waitFor();
+  await page.clock.fastForward(6_100);
+  await bars(page).getByText("Not sent yet. The server can't be reached.").waitFor();
+  expect(await undo(page).count()).toBe(0);
+  await page.clock.fastForward(10_000);
+  await bars(page).getByText("Lost: It was changed meanwhile.").waitFor();
+  expect(await statusOf("Lost")).toBe("in_progress");
+  expect(requests).toBe(1);
+});
+
+webTest(
+  "deleting a task that waits to be finished can be undone to the finished task",
+  async () => {
+    const { page, statusOf } = await open(["Twice"]);
+    const requests = changesIn(page);
+    await press(finish(page, "Twice"));
+    await page.getByRole("button", { name: /^Done/ }).click();
+    await remove(page, "Twice");
+    expect(await undo(page).count()).toBe(1);
+    await undo(page).click();
+    await row(page, "Twice").getByRole("img", { name: "Done" }).waitFor();
+    await page.clock.fastForward(6_100);
+    await until(async () => (await statusOf("Twice")) === "done");
+    expect(requests).toEqual(["tasks.update"]);
+  },
+);
+
+webTest("signing out sends what waits", async () => {
+  const { page, statusOf, person } = await open(["Before signing out"]);
+  await remove(page, "Before signing out");
+  await go(page, "account");
+  await page.getByRole("button", { name: "Sign out", exact: true }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Sign out" }).click();
+  await page.getByText("You're signed out").waitFor();
+  expect(await statusOf("Before signing out")).toBe("gone");
+  expect(await page.evaluate(() => localStorage.length)).toBe(0);
+  expect((await person.send("GET /v1/account")).status).toBe(200);
+});
+
+webTest("a deleted agent disappears with all it has, and Undo brings everything back", async () => {
+  const { page, agent, person, statusOf } = await open(["Its task"]);
+  const other = await createAgent(app.url, person, "Stays");
+  await go(page, `agents/${agent.key.id}/key`);
+  await page.getByRole("button", { name: "Delete agent" }).click();
+  await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+  await bars(page).getByText(`Agent deleted ${agent.key.label}`).waitFor();
+  expect(await page.getByRole("listitem").filter({ hasText: "Stays" }).count()).toBe(1);
+  // Its key works until then, and what it asks is there after an undo.
+  expect(
+    (await agent.send("POST /v1/questions", { prompt: "Still here?", kind: "confirm" })).status,
+  ).toBe(201);
+  await go(page, "questions");
+  await page.getByText("All caught up").waitFor();
+  await drawn(page);
+  expect(await page.getByText("Still here?").count()).toBe(0);
+  await undo(page).click();
+  await page.getByText("Still here?").waitFor();
+  await go(page, "tasks");
+  await row(page, "Its task").waitFor();
+
+  await go(page, `agents/${agent.key.id}/key`);
+  await page.getByRole("button", { name: "Delete agent" }).click();
+  await undo(page).waitFor();
+  await page.clock.fastForward(6_100);
+  await until(async () => (await statusOf("Its task")) === "gone");
+  expect((await agent.send("GET /v1/tasks")).status).toBe(401);
+  expect((await other.send("GET /v1/tasks")).status).toBe(200);
+});
+
+webTest("a sign-in that is ended elsewhere says which change was not made", async () => {
+  expectComplaints(/401|ERR_/);
+  const { page, person, statusOf } = await open(["Not deleted"]);
+  await goOffline(page);
+  await remove(page, "Not deleted");
+  const { body } = await person.send("GET /v1/sessions");
+  expect((await person.send(`DELETE /v1/sessions/${body.sessions[0].id}?last=true`)).status).toBe(
+    204,
+  );
+  await page.context().setOffline(false);
+  await page.getByText("Task not deleted, since this browser was signed out first: ").waitFor();
+  expect(await page.evaluate(() => localStorage.length + sessionStorage.length)).toBe(0);
+  expect(await statusOf("Not deleted")).toBe("todo");
+});
