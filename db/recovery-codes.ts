@@ -40,14 +40,14 @@ export const replaceRecoveryCode = statement(
 const ofAccount = sql`account_id = ${p("account_id")} and kind = 'account_token'`;
 
 /**
- * Gives the account a new revision, if its code has the digest `code_digest`, no account has or had the token `digest`,
- * and the account may have one more sign-in.
+ * Gives the account a new revision, if it is not blocked, its code has the digest `code_digest`, no account has or had
+ * the token `digest`, and the account may have one more sign-in.
  */
 export const claimRecovery = statement(
   updateSet(
     accounts,
     ["revision"],
-    sql`id = ${p("account_id")} and deleted_at is null
+    sql`id = ${p("account_id")} and deleted_at is null and blocked_at is null
       and exists (select 1 from recovery_codes where account_id = ${p("account_id")} and digest = ${p("code_digest")})
       and ${isNewToken("digest")}
       and (select count(*) from credentials where ${ofAccount}) < ${sql.raw(LIMITS.sessions_per_account)}`,
@@ -55,14 +55,14 @@ export const claimRecovery = statement(
 );
 
 /**
- * Gives the account a new revision, if its code was made by a use of `code_digest` whose sign-in `session_id` has never
- * been used, and no account has or had the token `digest`.
+ * Gives the account a new revision, if it is not blocked, its code was made by a use of `code_digest` whose sign-in
+ * `session_id` has never been used, and no account has or had the token `digest`.
  */
 export const claimRepeatedRecovery = statement(
   updateSet(
     accounts,
     ["revision"],
-    sql`id = ${p("account_id")} and deleted_at is null
+    sql`id = ${p("account_id")} and deleted_at is null and blocked_at is null
       and exists (select 1 from recovery_codes where account_id = ${p("account_id")}
         and used_digest = ${p("code_digest")} and session_id = ${p("session_id")})
       and exists (select 1 from credentials where id = ${p("session_id")} and ${ofAccount} and last_used_at is null)

@@ -2,6 +2,7 @@
 
 import { accountById } from "../../db/accounts.ts";
 import { endedToken } from "../../db/credentials.ts";
+import { blockOf } from "../../db/people.ts";
 import {
   claimRecovery,
   claimRepeatedRecovery,
@@ -17,7 +18,7 @@ import {
   sessionById,
   sessionsOfAccount,
 } from "../../db/sessions.ts";
-import { fail, failFields, failNotFound } from "../errors.ts";
+import { blocked, fail, failFields, failNotFound } from "../errors.ts";
 import { digest } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
 import type { AccountCaller } from "../model/caller.ts";
@@ -89,7 +90,7 @@ export function createRecovery(deps: ServiceDeps) {
      * Adds a sign-in whose token the client made, and replaces the code. The same code and token again give the same
      * answer. With another token, a used code is good once more only if nobody has used its sign-in, which then ends.
      * `address`: the client's, shown with the sign-in. `404 not_found` for a code that is unknown or used,
-     * `409 too_many_sessions`, `422 fields.token` for a used token.
+     * `403 forbidden` while the account is blocked (§4.4), `409 too_many_sessions`, `422 fields.token` for a used token.
      */
     async recover(
       { code: given, label, token }: RecoverInput,
@@ -104,6 +105,8 @@ export function createRecovery(deps: ServiceDeps) {
         const [found] = await store.read(recoveryCodeByDigest({ digest: code_digest }));
         if (!found) return failNotFound("code");
         const { account_id, used_digest } = found;
+        const [state] = await store.read(blockOf({ id: account_id }));
+        if (state?.[0]) throw blocked();
         const now = clock.now();
         const account = async () => {
           const [row] = await store.read(accountById({ id: account_id }));

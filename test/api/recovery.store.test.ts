@@ -7,6 +7,7 @@ import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { digest } from "../../src/ids.ts";
 import { LIMITS } from "../../src/limits.ts";
+import { ADMIN, adminClient } from "../support/admin.ts";
 import { startTestApp } from "../support/app.ts";
 import {
   type Answer,
@@ -24,7 +25,7 @@ import { openStream } from "../support/stream.ts";
 
 const { url: database_url } = await createTestStore();
 const clock = createTestClock();
-const app = await startTestApp({ database_url, clock });
+const app = await startTestApp({ database_url, clock, env: ADMIN });
 const peer = await startTestApp({ database_url, clock });
 const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
 afterAll(() => store.close());
@@ -309,6 +310,50 @@ test("a token that another sign-in has is refused, and a full account too; the c
   const idle = sessions.find(({ current }: { current: boolean }) => !current);
   await full.send(`DELETE /v1/sessions/${idle.id}`);
   expect((await recover(kept)).status).toBe(201);
+});
+
+test("while the account is blocked a code adds no sign-in; afterwards it is as good as before [§5.13.5(6)] [§4.4.3]", async () => {
+  const admin = adminClient(app.local_url);
+  const [one, two] = [await createPerson(app.url), await createPerson(app.url)];
+  const [fresh, used] = [await newCode(one), await newCode(two)];
+  const token = newToken();
+  const first = await recover(used, token);
+  const block = async (blocked: boolean) => {
+    for (const { account } of [one, two]) {
+      await admin.setBlocked.mutate({ account_id: account.id, blocked });
+    }
+  };
+  await block(true);
+  await clock.skip(LIMITS.recovery_again);
+  for (const url of [app.url, peer.url]) {
+    for (const [code, with_token] of [[fresh], [used], [used, token]] as const) {
+      expect(outcome(await recover(code, with_token ?? newToken(), url))).toEqual([
+        403,
+        "forbidden",
+      ]);
+    }
+    expect(outcome(await recover("A".repeat(32), newToken(), url))).toEqual(NOT_FOUND);
+  }
+  await block(false);
+  expect((await one.send("GET /v1/sessions")).body.sessions).toHaveLength(1);
+  expect((await recover(used, token)).body).toEqual(first.body);
+  expect((await recover(fresh)).status).toBe(201);
+
+  // At the same time, in two processes: afterwards either the code or its successor works.
+  const third = await createPerson(app.url);
+  const account_id = third.account.id;
+  for (let round = 0, code = await newCode(third); round < 5; round++) {
+    const [answer] = await Promise.all([
+      recover(code, newToken(), peer.url),
+      admin.setBlocked.mutate({ account_id, blocked: true }),
+    ]);
+    expect([201, 403]).toContain(answer.status);
+    await admin.setBlocked.mutate({ account_id, blocked: false });
+    code = answer.body.recovery_code ?? code;
+    const again = await recover(code);
+    expect(again.status).toBe(201);
+    code = again.body.recovery_code;
+  }
 });
 
 test("a code ends with its account; a pairing code is none, nor the other way round [§5.2.7(1)]", async () => {
