@@ -216,6 +216,7 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
   "inbox.ofKey": "reads",
   "tasks.list": "reads",
   "tasks.get": "reads",
+  "tasks.history": "reads",
   "tasks.create": "work",
   "tasks.update": "work",
   "tasks.delete": { refused: ({ task_id }) => [[`DELETE /v1/tasks/${task_id}`]] },

@@ -28,6 +28,8 @@ const env = { TELEGRAM_API_ROOT: telegram.url, TELEGRAM_BOT_TOKEN: bot.token };
 
 /** Tables whose rows are deleted last, some seconds after all others. */
 const LAST = ["events"];
+/** Tables of the administrator, with the account that came of a row. */
+const ADMIN = ["invitations"];
 
 async function open(url: string) {
   const store = await openStore({ url, auth_token: undefined }, systemClock);
@@ -36,7 +38,7 @@ async function open(url: string) {
     ([name]) => name as string,
   );
   const owned: string[] = [];
-  for (const table of tables.filter((name) => !LAST.includes(name))) {
+  for (const table of tables.filter((name) => ![...LAST, ...ADMIN].includes(name))) {
     const columns = (await rows(`select name from pragma_table_info('${table}')`)).flat();
     const owners = ["key_id", "account_id", "question_id", "channel_id", "task_id"];
     if (columns.some((name) => owners.includes(name as string))) owned.push(table);

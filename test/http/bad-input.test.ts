@@ -25,6 +25,7 @@ const MIB = 1024 * 1024;
 const OPTIONAL_BODY = [
   "POST /v1/sessions/{session_id}/confirm",
   "POST /v1/accounts",
+  "POST /v1/account/recovery-code",
   "POST /v1/attest/challenge",
   "POST /v1/channels/{channel_id}/test",
   "POST /v1/channels/links/{link_id}/confirm",
