@@ -129,9 +129,11 @@ interface WordsShape {
   readonly is_ascii: boolean;
 }
 
+const isAscii = (word: string): boolean => !/\P{ASCII}/u.test(word);
+
 const shapeOf = (words: readonly string[]): WordsShape => ({
   count: words.length,
-  is_ascii: words.every((word) => !/\P{ASCII}/u.test(word)),
+  is_ascii: words.every(isAscii),
 });
 
 /** True in SQL if a text of the question, or the label of its key, has each word. */
@@ -155,15 +157,17 @@ function hasWords({ count, is_ascii }: WordsShape): Sql<ListValues> {
   );
 }
 
-/** The patterns of a search, by the names of its parameters. */
+/** The patterns of a search, by the names of its parameters. A text is not searched for null, which takes no time. */
 function patternsOf(words: readonly string[]): Record<WordName, Cell> {
   const patterns: Record<WordName, Cell> = {};
   for (const [at, word] of words.entries()) {
     const [first = ""] = word;
     const large = word.toUpperCase();
+    const title = first.toUpperCase() + word.slice(first.length);
+    const is_ascii = isAscii(word);
     patterns[`small_${at}`] = likePattern(word);
-    patterns[`large_${at}`] = likePattern(large);
-    patterns[`title_${at}`] = likePattern(first.toUpperCase() + word.slice(first.length));
+    patterns[`large_${at}`] = is_ascii ? null : likePattern(large);
+    patterns[`title_${at}`] = is_ascii || title === large ? null : likePattern(title);
   }
   return patterns;
 }

@@ -89,7 +89,7 @@ export const LIMITS = {
   search: 200,
   search_words: 8,
   /** Questions that one list page looks at when `search` narrows it; the page may then be short. */
-  question_scan: 1_000,
+  question_scan: 250,
   pending_questions_per_key: 20,
   /** The most minutes until a reminder of a question. */
   remind_minutes: 1_440,

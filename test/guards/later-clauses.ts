@@ -22,7 +22,7 @@ export const LATER_CLAUSES: readonly Clause[] = [
   clause("§10.3 activity_page", "1 to 100; default 50"),
   clause("§10.3 history_page", "1 to 100; default 50"),
   clause("§10.3 question_list", "at most 100"),
-  clause("§10.3 question_scan", "1,000 for each page"),
+  clause("§10.3 question_scan", "250 for each page"),
   clause("§10.3 task_page", "1 to 500; default 100"),
   clause("§10.4 expires_in_max", "60 to 86400; default 3600"),
   clause("§10.4 last_used_every", "at most once a minute"),

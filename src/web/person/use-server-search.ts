@@ -26,7 +26,7 @@ const NONE: readonly Question[] = [];
 
 /**
  * Closed questions with all the words, the newest first, page by page until there are {@link STEP} or no more; `more`
- * looks for others. The server looks at a thousand questions for each page, so a rare word takes several.
+ * looks for others. The server looks at some hundred questions for each page, so a rare word takes many.
  */
 export function useServerSearch(words: readonly string[]) {
   const { calls } = useSession();
