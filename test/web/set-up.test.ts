@@ -148,7 +148,10 @@ webTest("the page says when the agent connects, and leads to its first question"
   await page.getByText("It's asking you a question.").waitFor();
   await page.getByRole("link", { name: "Answer" }).click();
   await press(page.getByRole("button", { name: "Yes" }));
-  await page.getByText("Answered").waitFor();
+  await page
+    .getByRole("link", { name: /Can you see this question/ })
+    .getByText("Answered")
+    .waitFor();
 });
 
 webTest("the page notices a first request that names no client and no host too", async () => {

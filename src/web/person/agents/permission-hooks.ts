@@ -24,11 +24,13 @@ const claudeHook = (fields: readonly string[], timeout: number): string =>
 
 /**
  * The lines that write a plugin into the folder whose plugins Claude Code loads by itself. It has only the hooks, as
- * `relay connect` writes them: they use the MCP server that the person has added.
+ * `relay connect` writes them: they use the MCP server that the person has added. Where the settings have such hooks, the
+ * plugin would ask a second time.
  */
-export const CLAUDE_HOOKS = `folder=\${CLAUDE_CONFIG_DIR:-$HOME/.claude}/skills/relay/.claude-plugin
-mkdir -p "$folder"
-cat > "$folder/plugin.json" <<'END'
+export const CLAUDE_HOOKS = `folder=\${CLAUDE_CONFIG_DIR:-$HOME/.claude}
+mkdir -p "$folder/skills/relay/.claude-plugin"
+grep -qs approve_action "$folder/settings.json" ||
+cat > "$folder/skills/relay/.claude-plugin/plugin.json" <<'END'
 {"name": "relay", "description": "Asks through Relay before Claude Code runs something", "hooks": {
 "PermissionRequest": ${claudeHook([...CLAUDE_FIELDS, "permission_suggestions"], ANSWER_WITHIN)},
 "PostToolUse": ${claudeHook(CLAUDE_FIELDS, REPORT_WITHIN)}
@@ -41,8 +43,9 @@ const codexInput = Object.entries(
   .map(([name, value]) => `${name} = "${value}"`)
   .join(", ");
 
-/** The lines that add the hook to Codex's configuration. */
-export const CODEX_HOOK = `cat >> "\${CODEX_HOME:-$HOME/.codex}/config.toml" <<'END'
+/** The lines that add the hook to Codex's configuration, unless it is there. */
+export const CODEX_HOOK = `file=\${CODEX_HOME:-$HOME/.codex}/config.toml
+grep -qs approve_action "$file" || cat >> "$file" <<'END'
 
 [[hooks.PermissionRequest]]
 matcher = "*"
