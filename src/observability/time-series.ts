@@ -155,7 +155,9 @@ export function createTimeSeries(options: SeriesOptions) {
 
     stop(): void {
       cancel();
-      onMinute(measured().at(-1)!);
+      // None is measured after the clock was set back.
+      const last = measured().at(-1);
+      if (last) onMinute(last);
     },
 
     /** Counts an answer. `seconds` is null for a request that asked to wait. */

@@ -44,7 +44,7 @@ webTest("a task links to its pending question", async () => {
   const { id } = await createTask(agent.send, { title: "Asks" });
   const question = await ask(agent.send, { prompt: "How far?", kind: "text", task_id: id });
   const page = await openPage(app.url, { as: person, at: `#/tasks/${id}` });
-  const link = page.getByRole("dialog").getByRole("link", { name: "Answer" });
+  const link = page.getByRole("dialog").getByRole("link", { name: "Answer", exact: true });
   await link.click();
   await page.getByRole("textbox", { name: "Your answer" }).waitFor();
   await person.send(`POST /v1/questions/${question.id}/answer`, { answer: "Ten" });
