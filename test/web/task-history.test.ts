@@ -2,8 +2,9 @@
 
 import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
-import { ask, createPair, createTask } from "../support/client.ts";
+import { ask, createAgent, createPair, createTask } from "../support/client.ts";
 import { browserTests, DESK, openPage, PHONE } from "./browser.ts";
+import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -25,6 +26,16 @@ for (const [name, size] of Object.entries({ desk: DESK, phone: PHONE })) {
     await page.getByRole("button", { name: "Show more" }).waitFor({ state: "detached" });
     expect(await entries.count()).toBe(16);
     expect(await entries.last().textContent()).toMatch(/^Created · Agent · /);
+    // A newer progress takes the place of the last one in what is shown.
+    await patch({ progress: 50 });
+    await entries.filter({ hasText: /^50%/ }).waitFor();
+    await patch({ progress: 60 });
+    await entries.filter({ hasText: /^60%/ }).waitFor();
+    await entries.filter({ hasText: /^50%/ }).waitFor({ state: "detached" });
+    expect(await entries.count()).toBe(17);
+    await untilSettled(page);
+    expect(await violations(page)).toEqual([]);
+    await expectNoOverflow(page);
     await patch({ status: "done", status_note: "All green" });
     await entries.filter({ hasText: "All green" }).waitFor();
     expect(await entries.first().textContent()).toMatch(/^All green\s*Finished · Agent · /);
@@ -59,6 +70,12 @@ for (const [name, size] of Object.entries({ desk: DESK, phone: PHONE })) {
       const { body } = await agent.send("GET /v1/inbox");
       expect(body.items.at(-1)).toMatchObject({ type: "message", text: "Well done" });
       await timeline.getByText("Building").waitFor();
+      const other = await createAgent(app.url, person, "Deploy bot");
+      await agent.send("POST /v1/messages", { key_id: other.key.id, text: "Ready to deploy" });
+      await timeline.getByText("Message to Deploy bot").waitFor();
+      await untilSettled(page);
+      expect(await violations(page)).toEqual([]);
+      await expectNoOverflow(page);
       await page.getByRole("link", { name: "Setup" }).click();
       await page.getByRole("region", { name: "Request log" }).waitFor();
     },
