@@ -6,7 +6,7 @@ import { timestamp } from "./schema.ts";
 
 /**
  * Older entries of the history of each task (§5.5.7), in blocks that left the row of the task; `seq` is the number of the
- * last entry. The table is WITHOUT ROWID. A trigger deletes the blocks with the task.
+ * first entry. The table is WITHOUT ROWID. A trigger deletes the blocks with the task.
  */
 export const task_history = sqliteTable(
   "task_history",

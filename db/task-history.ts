@@ -1,7 +1,6 @@
 /** Queries on the older entries of the histories of tasks. The newest are in the rows of the tasks. */
 
-import { LIMITS } from "../src/limits.ts";
-import { BLOCK } from "../src/model/task-history.ts";
+import { type HistoryBlock, oldestKept } from "../src/model/task-history.ts";
 import { task_history } from "./history-schema.ts";
 import { atRevision, guardOf, type RowRevision } from "./outbox.ts";
 import { p, sql } from "./store/sql.ts";
@@ -13,33 +12,28 @@ const insert = statement(
     select ${p("changed_id")}, ${p("seq")}, ${p("entries")} where ${atRevision("tasks")}`,
 );
 
+/** Deletes the blocks before the one that has the entry `oldest`. */
 const prune = statement(
-  sql`delete from task_history where task_id = ${p("changed_id")} and seq <= ${p("upto")} and ${atRevision("tasks")}`,
+  sql`delete from task_history where task_id = ${p("changed_id")} and ${atRevision("tasks")}
+    and seq < (select max(seq) from task_history where task_id = ${p("changed_id")} and seq <= ${p("oldest")})`,
 );
 
-/** Entries by which a task may have more than the newest 200: that many are deleted at once. */
-const SURPLUS = 2 * BLOCK;
+/** Numbers that a task moves on until its surplus entries are deleted. */
+const PRUNED_EVERY = 32;
 
-/**
- * Stores entries that `changed` moved out of the row of its task, `seq` being the number of the last. Every second time,
- * also deletes those that are no longer among the newest 200.
- */
-export function moveHistory(
-  { seq, entries }: { readonly seq: number; readonly entries: string },
-  changed: RowRevision,
-): Statement[] {
+/** Stores the entries that the change moved out of the row of its task. Now and then, also deletes those that are no longer kept. */
+export function moveHistory(moved: HistoryBlock, changed: RowRevision): Statement[] {
   const guard = guardOf(changed);
+  const { seq, entries } = moved;
+  const end = seq + entries.split("\n").length;
+  const oldest = oldestKept(end - 1);
+  const is_due = oldest > 1 && Math.floor(seq / PRUNED_EVERY) < Math.floor(end / PRUNED_EVERY);
   const store = insert({ ...guard, seq, entries });
-  const upto = seq - LIMITS.history_per_task;
-  const is_due = upto > 0 && seq % SURPLUS === 0;
-  return is_due ? [store, prune({ ...guard, upto })] : [store];
+  return is_due ? [store, prune({ ...guard, oldest })] : [store];
 }
 
-const blocks = select(
+/** The last `limit` blocks of a task that begin before the entry `before`, newest first. Each has at least one entry. */
+export const historyBlocks = select(
   qb.select({ seq: task_history.seq, entries: task_history.entries }).from(task_history),
-  sql`where task_id = ${p("task_id")} and seq < ${p("below")} order by seq desc limit ${p("limit")}`,
+  sql`where task_id = ${p("task_id")} and seq < ${p("before")} order by seq desc limit ${p("limit")}`,
 );
-
-/** The blocks with the last `count` entries of a task whose numbers are lower than `before`, newest first. */
-export const historyBlocks = (task_id: string, before: number, count: number) =>
-  blocks({ task_id, below: before + BLOCK - 1, limit: Math.ceil(count / BLOCK) + 1 });

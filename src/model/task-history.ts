@@ -45,17 +45,23 @@ interface Entries {
   readonly lines: readonly Line[];
 }
 
-/** Entries that are moved at once from the row of the task to a row of their own. */
-export const BLOCK = 16;
-/** Entries that the row of the task has at most. Two are always left: the last may be replaced. */
-const RECENT = BLOCK + 1;
+/**
+ * Characters of history in the row of a task, above which all but the last two entries leave it. Those stay, since the
+ * last may be replaced.
+ */
+const ROW_SIZE = 512;
+
+/** Entries that leave the row of a task, and the number of the first one. */
+export interface HistoryBlock {
+  readonly seq: number;
+  readonly entries: string;
+}
 
 /** What a change does to the history of its task. */
 interface HistoryChange {
   /** The newest entries, as stored in the row of the task. */
   readonly recent: string;
-  /** Entries that are moved out of that row, and the number of the last one. */
-  readonly moved: { readonly seq: number; readonly entries: string } | null;
+  readonly moved: HistoryBlock | null;
 }
 
 const ms = (seconds: number): number => Math.round(seconds * 1000);
@@ -71,13 +77,15 @@ const lineOf = (at: number, by: By, state: string): Line =>
 const timeOf = (line: Line): number => Number.parseInt(line, 36);
 const stateIn = (line: Line): string => line.slice(line.indexOf(" ") + 2);
 
-/** True if two different states differ in progress alone. */
-const differInProgress = (a: string, b: string): boolean =>
-  a[0] === b[0] && a.slice(a.indexOf(" ")) === b.slice(b.indexOf(" "));
-
-/** The text of the row of the task: the number of the first entry, then the entries. */
+/** The text in the row of a task: the number of the first entry, then the entries. */
 const packRecent = (first: number, lines: readonly Line[]): string =>
   `${first}\n${lines.join("\n")}`;
+
+/** True if the two lines differ in progress alone. */
+function isOnlyProgress(before: Line, line: Line): boolean {
+  const [a, b] = [stateIn(before), stateIn(line)];
+  return a[0] === b[0] && a.slice(a.indexOf(" ")) === b.slice(b.indexOf(" "));
+}
 
 const firstLine = (task: Task): Line =>
   lineOf(task.created_at, task.source === "agent" ? "agent" : "account", stateOf(task));
@@ -86,17 +94,30 @@ const firstLine = (task: Task): Line =>
 export const newHistory = (task: Task): string => packRecent(1, [firstLine(task)]);
 
 /**
- * The newest entries of the task, at least one. `stored` is null for a task of an older version. What such a version
- * changed, nobody knows who did.
+ * The history of the task as it is now, at least one entry. `stored` is null for a task of an older version. What such a
+ * version changed, nobody knows who did.
  */
-function recentOf(stored: string | null, task: Task): Entries {
-  const now = () => lineOf(task.updated_at, "server", stateOf(task));
-  if (stored === null) {
-    return { first: 1, lines: [task.created_at === task.updated_at ? firstLine(task) : now()] };
-  }
-  const [first, ...lines] = stored.split("\n");
-  const is_complete = stateIn(lines.at(-1)!) === stateOf(task);
-  return { first: Number(first), lines: is_complete ? lines : [...lines, now()] };
+function completed(stored: string | null, task: Task): string {
+  const state = stateOf(task);
+  if (stored !== null && stateIn(lastLine(stored)) === state) return stored;
+  const now = lineOf(task.updated_at, "server", state);
+  if (stored !== null) return `${stored}\n${now}`;
+  return packRecent(1, [task.created_at === task.updated_at ? firstLine(task) : now]);
+}
+
+const lastLine = (text: string): Line => text.slice(text.lastIndexOf("\n") + 1);
+
+function parse(text: string): Entries {
+  const [first, ...lines] = text.split("\n");
+  return { first: Number(first), lines };
+}
+
+/** True if a change of progress alone at `at_ms` replaces the last entry of `text`. */
+function isReplaced(text: string, at_ms: number): boolean {
+  const { lines } = parse(text);
+  const [before, last] = lines.slice(-2);
+  if (before === undefined || last === undefined || !isOnlyProgress(before, last)) return false;
+  return timeOf(last) > at_ms - ms(LIMITS.history_merge);
 }
 
 /**
@@ -109,29 +130,20 @@ export function changeHistory(
   after: Task,
   by: "account" | "key" | "server",
 ): HistoryChange | null {
-  const state = stateOf(after);
-  if (state === stateOf(before)) return null;
-  const { first, lines } = recentOf(stored, before);
-  const [last_but_one, last] = [lines.at(-2), lines.at(-1)!];
-  const replaces =
-    last_but_one !== undefined &&
-    differInProgress(stateIn(last), state) &&
-    differInProgress(stateIn(last_but_one), stateIn(last)) &&
-    timeOf(last) > ms(after.updated_at) - ms(LIMITS.history_merge);
-  const line = lineOf(after.updated_at, by === "key" ? "agent" : by, state);
-  const next = [...(replaces ? lines.slice(0, -1) : lines), line];
-  if (next.length <= RECENT) return { recent: packRecent(first, next), moved: null };
-  const then = first + BLOCK;
+  const is_only_progress =
+    after.status === before.status && after.status_note === before.status_note;
+  if (is_only_progress && after.progress === before.progress) return null;
+  const now = completed(stored, before);
+  const line = lineOf(after.updated_at, by === "key" ? "agent" : by, stateOf(after));
+  const replaces = is_only_progress && isReplaced(now, ms(after.updated_at));
+  const recent = `${replaces ? now.slice(0, now.lastIndexOf("\n")) : now}\n${line}`;
+  if (recent.length <= ROW_SIZE) return { recent, moved: null };
+  const { first, lines } = parse(recent);
+  if (lines.length <= 2) return { recent, moved: null };
   return {
-    recent: packRecent(then, next.slice(BLOCK)),
-    moved: { seq: then - 1, entries: next.slice(0, BLOCK).join("\n") },
+    recent: packRecent(first + lines.length - 2, lines.slice(-2)),
+    moved: { seq: first, entries: lines.slice(0, -2).join("\n") },
   };
-}
-
-/** A block of entries as {@link changeHistory} moved it. */
-interface Block {
-  readonly seq: number;
-  readonly entries: string;
 }
 
 /** A numbered entry, or null for one of a newer version. */
@@ -161,17 +173,15 @@ const newestFirst = ({ first, lines }: Entries): Numbered[] =>
 
 /** The entries that the row of a task has, newest first, and the number of the oldest that is kept. */
 export function readRecent(stored: string | null, task: Task) {
-  const recent = recentOf(stored, task);
+  const recent = parse(completed(stored, task));
   const newest = recent.first + recent.lines.length - 1;
-  return {
-    first: recent.first,
-    oldest: Math.max(1, newest - LIMITS.history_per_task + 1),
-    entries: newestFirst(recent),
-  };
+  return { first: recent.first, oldest: oldestKept(newest), entries: newestFirst(recent) };
 }
 
+/** The number of the oldest entry that is kept beside one with the number `newest`. */
+export const oldestKept = (newest: number): number =>
+  Math.max(1, newest - LIMITS.history_per_task + 1);
+
 /** The entries of a block, newest first. */
-export function readBlock({ seq, entries }: Block): Numbered[] {
-  const lines = entries.split("\n");
-  return newestFirst({ first: seq - lines.length + 1, lines });
-}
+export const readBlock = ({ seq, entries }: HistoryBlock): Numbered[] =>
+  newestFirst({ first: seq, lines: entries.split("\n") });

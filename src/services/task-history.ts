@@ -29,7 +29,9 @@ export function createTaskHistory(deps: Pick<ServiceDeps, "store" | "assertLive"
       if (wanted > 0 && recent.first > recent.oldest) {
         // A block may have left the row of the task since it was read.
         const end = Math.min(before, recent.first);
-        const blocks = await deps.store.read(historyBlocks(task_id, end, wanted));
+        const blocks = await deps.store.read(
+          historyBlocks({ task_id, before: end, limit: wanted }),
+        );
         found.push(...blocks.flatMap(readBlock).filter(({ seq }) => seq < end));
       }
       const kept = found.filter(({ seq }) => seq >= recent.oldest);

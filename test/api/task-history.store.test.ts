@@ -150,15 +150,17 @@ test("the history ends with the task: deleted, expired or swept with its key [§
   const app = await startTestApp({ clock, database_url: url, env: { TASK_RETENTION_DAYS: "1" } });
   const { person, agent } = await createPair(app.url);
   const store = await openStore({ url, auth_token: undefined }, systemClock);
-  const count = statement(sql`select task_id, count(*) from task_history group by task_id`, {
+  const with_blocks = statement(sql`select distinct task_id from task_history order by task_id`, {
     returns: "rows",
   });
-  const left = async () => Object.fromEntries((await store.read(count({}))) as [string, number][]);
-  // The newest entries are in the row of the task; blocks of 16 leave it.
+  const left = async () => (await store.read(with_blocks({}))).flat();
   const make = async (status: string) => {
     const { id } = await createTask(agent.send, { title: "a" });
     const path = `PATCH /v1/tasks/${id}` as const;
-    for (let i = 0; i < 32; i++) await agent.send(path, { status_note: `n${i}` });
+    // So long that entries leave the row of the task.
+    for (const note of ["a", "b", "c", "d"]) {
+      await agent.send(path, { status_note: note.repeat(200) });
+    }
     await agent.send(path, { status });
     return id;
   };
@@ -167,19 +169,19 @@ test("the history ends with the task: deleted, expired or swept with its key [§
     await make("done"),
     await make("in_progress"),
   ];
-  expect(await left()).toEqual({ [deleted]: 2, [expired]: 2, [swept]: 2 });
+  expect(await left()).toEqual([deleted, expired, swept]);
   await person.send(`DELETE /v1/tasks/${deleted}`);
   expect((await person.send(`GET /v1/tasks/${deleted}/history`)).status).toBe(404);
-  expect(await left()).toEqual({ [expired]: 2, [swept]: 2 });
+  expect(await left()).toEqual([expired, swept]);
   await app.jobs.settled();
   await clock.skip(DAY + 60);
   await app.jobs.settled();
-  await until(async () => !((await left())[expired] ?? 0));
-  expect(await left()).toEqual({ [swept]: 2 });
+  await until(async () => !(await left()).includes(expired));
+  expect(await left()).toEqual([swept]);
   await person.send(`DELETE /v1/keys/${agent.key.id}`);
   expect((await person.send(`GET /v1/tasks/${swept}/history`)).status).toBe(404);
   const step = createSweeper(store, systemClock);
-  while (Object.keys(await left()).length > 0) await step(1);
+  while ((await left()).length > 0) await step(1);
   await store.close();
 });
 
@@ -199,7 +201,7 @@ test("a task keeps few more than 200 entries in the store, however often it chan
     { returns: "rows" },
   );
   const [[stored] = []] = (await store.read(count({}))) as [number][];
-  expect(stored).toBeWithin(200, 235);
+  expect(stored).toBeWithin(200, 280);
   await store.close();
 });
 
