@@ -100,6 +100,10 @@ export const useInvitation = [
     sql`update accounts set admin_name = (select name from invitations where id = ${p("invitation_id")})
       where id = ${p("id")} and exists (select 1 from invitations where id = ${p("invitation_id")} and account_id = ${p("id")})`,
   ),
+  // The name goes with the account.
+  statement(
+    sql`update invitations set name = null where id = ${p("invitation_id")} and account_id = ${p("id")}`,
+  ),
 ];
 
 /** Deletes invitations that had expired by `before`. */

@@ -49,7 +49,10 @@ export const deliveryTargets = sqliteTable(
     recipient_id: text().notNull(),
     /** Id of the task for `activity`; otherwise empty. */
     subject: text().notNull(),
-    /** Identifies the channel too (src/notify/channels/registry.ts). */
+    /**
+     * Identifies the channel too (src/notify/channels/registry.ts). While the account is blocked (§4.4), it begins with
+     * `blocked `: no worker has such a lane, so nothing is planned, and what is queued waits.
+     */
     lane: text().notNull(),
     /** In a form that the channel defines, such as a token. A secret. */
     address: text().notNull(),

@@ -4,7 +4,7 @@ import { statfs } from "node:fs/promises";
 import type { Store } from "../../db/store/store.ts";
 import type { Clock } from "../clock.ts";
 import type { AdminHealth, HealthCheck } from "../model/admin.ts";
-import type { DeliveryRecord, LaneHealth } from "../model/notification.ts";
+import type { DeliveryRecord, LaneHealth, ListenerHealth } from "../model/notification.ts";
 import type { RecentFaults } from "../observability/recent-faults.ts";
 import type { StoreStatistics } from "./store-statistics.ts";
 
@@ -33,6 +33,7 @@ interface HealthDeps {
   /** When the certificate that this process serves ends, in epoch seconds; null without one. */
   readonly certificateEnds: number | null;
   readonly laneHealth: () => readonly LaneHealth[];
+  readonly listener: { health(): readonly ListenerHealth[] };
   /** Name of the channel that a lane belongs to; null for a lane of another version. */
   readonly channelOf: (lane: string) => string | null;
   readonly faults: RecentFaults;
@@ -157,10 +158,21 @@ export function createAdminHealth(deps: HealthDeps) {
     };
   };
 
+  /** Says of which channels no answers arrive. */
+  const checkAnswers = (): Found[] =>
+    deps.listener
+      .health()
+      .filter(({ connections, working }) => connections > 0 && working === 0)
+      .map(({ channel }) => ({
+        state: "warning",
+        text: `${nameOf(channel)}: answers from there don't arrive at the moment. Relay tries again.`,
+      }));
+
   const checkNotifications = async (): Promise<Found[]> => {
     const pushes = await statistics.pushes().catch(() => null);
+    const unheard = checkAnswers();
     // The store's own line says so.
-    if (!pushes) return [];
+    if (!pushes) return unheard;
     const lanes = deps.laneHealth();
     const channels = [...new Set(lanes.map(({ channel }) => channel))];
     const found = channels.flatMap((channel) => {
@@ -168,9 +180,8 @@ export function createAdminHealth(deps: HealthDeps) {
       const own = lanes.filter((lane) => lane.channel === channel);
       return checkChannel(channel, own, records) ?? [];
     });
-    return found.length > 0
-      ? found
-      : [{ state: "ok", text: "No notification was sent in the last days." }];
+    if (found.length > 0) return [...found, ...unheard];
+    return [...unheard, { state: "ok", text: "No notification was sent in the last days." }];
   };
 
   const checkFaults = (): Found => {

@@ -104,6 +104,7 @@ test("each fault has its sentence and its state", async () => {
     clockDiffers: () => false,
     certificateEnds: clock.now() + 61.5 * 86_400,
     laneHealth: () => [],
+    listener: { health: () => [{ channel: "ntfy", connections: 1, working: 1, served: 1 }] },
     channelOf: () => null,
     faults,
   };
@@ -135,6 +136,8 @@ test("each fault has its sentence and its state", async () => {
     "nothing can be saved",
   );
   await expectTold({ store: { ...well.store, isOther: () => true } }, "fault", "another database");
+  const deaf = { health: () => [{ channel: "ntfy", connections: 2, working: 0, served: 3 }] };
+  await expectTold({ listener: deaf }, "warning", "Ntfy: answers from there don't arrive");
   // What cannot be found out is left out.
   const unknown = await told({
     storeFolder: `${tempFolder()}/none`,

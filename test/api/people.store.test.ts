@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import type { Clock } from "../../src/clock.ts";
-import { ADMIN, adminClient } from "../support/admin.ts";
+import { ADMIN, adminClient, metricsOf } from "../support/admin.ts";
 import { startTestApp, type TestApp } from "../support/app.ts";
 import { startApple } from "../support/apple.ts";
 import {
@@ -188,6 +188,11 @@ test("notifications and webhooks of a blocked account wait, and go out after the
   receiver.behave(() => 200);
   receiver.take();
   const before = apple.received.length;
+  // What waits is counted under the name of its lane.
+  expect((await metricsOf(app.local_url)).text).toContain('lane="blocked ');
+  expect((await admin.pushes.query()).queues!.some(({ lane }) => lane.startsWith("blocked "))).toBe(
+    true,
+  );
   // The first question expires, and the second one rings again meanwhile: nobody is told.
   await settle(120);
   expect(apple.received.length).toBe(before);
