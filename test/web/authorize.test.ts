@@ -10,9 +10,18 @@ import {
   postForm,
   register,
   requestTokens,
+  sealedOf,
 } from "../support/oauth.ts";
 import { until } from "../support/until.ts";
-import { browserTests, expectComplaints, go, openPage, PHONE, untilSteady } from "./browser.ts";
+import {
+  browserTests,
+  expectComplaints,
+  go,
+  LAN_NAME,
+  openPage,
+  PHONE,
+  untilSteady,
+} from "./browser.ts";
 import { expectNoOverflow, violations } from "./page-checks.ts";
 
 const webTest = browserTests();
@@ -126,6 +135,15 @@ webTest(
     await press(page, "Approve");
     expect((await asking.answer()).code).toBeString();
     await page.getByText("Signed in").waitFor();
+    // A phone in the network has another address than the client.
+    expectComplaints(/Cross-Origin-Opener-Policy header has been ignored/);
+    const { at } = await startProgram("Claude Code (relay)");
+    const sealed = sealedOf(await fetch(`${url}/${at}`, { redirect: "manual" }));
+    const lan = url.replace("127.0.0.1", LAN_NAME);
+    const phone = await openPage(lan, { as: person, at: "#/account" });
+    await go(phone, `authorize/${sealed}`);
+    await phone.getByRole("button", { name: "Approve" }).waitFor();
+    expect(await phone.getByRole("button", { name: /^Also ask me/ }).count()).toBe(0);
     // Other programs have no permission prompts.
     await page.goto(`${url}/${(await startProgram()).at}`);
     await page.getByRole("button", { name: "Approve" }).waitFor();

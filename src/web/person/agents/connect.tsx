@@ -89,8 +89,14 @@ const ASK_BEFORE = "Also ask me before it runs something";
 const meaningOf = (client: string): string =>
   `When ${client} would ask you at its terminal, it asks here and on your phone too, and you see the whole command. If you don't answer, the terminal decides. Whoever can answer your questions can then allow commands.`;
 
+interface AskBeforeProps {
+  readonly setUp: SetUp;
+  /** Where to run the lines, after a blank; empty for this computer. */
+  readonly where: string;
+}
+
 /** For a client that asks for access: what sends its permission prompts to the person too, if they want that. */
-export function AskBefore({ setUp }: { setUp: SetUp }) {
+export function AskBefore({ setUp, where }: AskBeforeProps) {
   const [open, setOpen] = useState(false);
   const { client, withoutKey } = setUp;
   return (
@@ -106,8 +112,7 @@ export function AskBefore({ setUp }: { setUp: SetUp }) {
         <div className="mt-2 space-y-4">
           <p className="text-soft">{meaningOf(client)}</p>
           <p className="text-soft">
-            If you didn't choose that under New agent: deny this request, and run the following. It
-            asks for access again.
+            {`If you didn't choose that under New agent: deny this request, and run the following${where}. It asks for access again.`}
           </p>
           <Steps steps={withoutKey(baseAddress(), true)} in_order />
           <ByRelay setUp={setUp} />

@@ -17,6 +17,7 @@ import { go } from "../route.ts";
 import { useKeyOptions, useSession } from "../use-store.ts";
 import { NO_CODE } from "../words.ts";
 import { AwaitApproval } from "./await-approval.tsx";
+import { baseAddress, useOffersOAuth } from "./base-address.ts";
 import { AskBefore } from "./connect.tsx";
 import { SET_UPS } from "./set-up.ts";
 
@@ -124,6 +125,8 @@ function Decision({ request, asked, onDecided }: DecisionProps) {
     denial.run(async () => {
       leave("denied", (await api.oauth.deny.mutate({ request })).redirect_to);
     });
+  // Elsewhere this page's address is not the one that the client uses.
+  const offered = useOffersOAuth(baseAddress());
   // Their names begin so, as in "Claude Code (relay)".
   const client = SET_UPS.find(
     ({ client, relay_name }) => relay_name && asked.client_name?.startsWith(client),
@@ -155,7 +158,9 @@ function Decision({ request, asked, onDecided }: DecisionProps) {
             error={approval.fault?.fields.label}
           />
         )}
-        {client && <AskBefore setUp={client} />}
+        {client && offered && (
+          <AskBefore setUp={client} where={asked.approval ? " on that computer" : ""} />
+        )}
         <FormProblem fault={approval.fault ?? denial.fault} />
         <div className="flex flex-wrap gap-3">
           {decisions.map(([name, action, decide]) => (
