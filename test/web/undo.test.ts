@@ -228,7 +228,7 @@ webTest("offline, changes are kept, say so, can be undone, and are sent later", 
   await remove(page, "Gone");
   await remove(page, "Stays");
   await page.clock.fastForward(10_000);
-  await bars(page).getByText("Not sent yet. You're offline.").first().waitFor();
+  await bars(page).getByText("Not sent yet. The server can't be reached.").first().waitFor();
   await page.reload();
   await row(page, "Third").waitFor();
   await bars(page).getByText("Task deleted Gone").waitFor();

@@ -4,6 +4,7 @@ import { type PointerEvent, useEffect, useRef, useSyncExternalStore } from "reac
 import { type ChangeAction, isUndoable, type WaitingChange, waits } from "../state/changes.ts";
 import { UNDOABLE, unmadeChanges } from "../state/waiting-changes.ts";
 import { InDock } from "../ui/dock.tsx";
+import { toast } from "../ui/toast.tsx";
 import { say } from "./questions/announcer.tsx";
 import { useWaitingChanges } from "./use-change.ts";
 import { useSession, useStore } from "./use-store.ts";
@@ -95,6 +96,8 @@ function Bar({ change, late }: BarProps) {
   const undo = () => {
     held.current = false;
     const undone = waitingChanges.undo(id);
+    // Another tab may have sent it.
+    if (!undone) toast("Too late to undo: it was sent", { bad: true });
     const [first] = undone?.subjects ?? [];
     if (first) focusLater(first.id);
   };
@@ -118,7 +121,7 @@ function Bar({ change, late }: BarProps) {
           )}
         </span>
         {late && (
-          <span className="block text-sm">{`Not sent yet. ${failed ?? "You're offline."}`}</span>
+          <span className="block text-sm">{`Not sent yet. ${failed ?? "The server can't be reached."}`}</span>
         )}
       </p>
       {isUndoable(change) && (

@@ -26,10 +26,31 @@ export interface WaitingChange {
   readonly subjects: readonly Subject[];
   /** When the person decided: epoch seconds of the server's clock. */
   readonly at: number;
+  /** The tab in which it was made, which sends it when it is left. */
+  readonly tab?: string;
   /** When it is sent: epoch seconds of this machine's clock, which all tabs share. */
   readonly due: number;
   /** Why the last attempt failed, while it will be repeated: a message for the person. */
   readonly failed?: string;
+}
+
+const ACTIONS: ReadonlySet<unknown> = new Set<ChangeAction>([
+  "finish",
+  "cancel",
+  "delete",
+  "delete agent",
+]);
+
+/** True for what {@link WaitingChange} says; another version of the page may have kept something else. */
+export function isChange(kept: unknown): kept is WaitingChange {
+  const { id, action, subjects, due } = Object(kept) as Partial<WaitingChange>;
+  return (
+    ACTIONS.has(action) &&
+    typeof id === "string" &&
+    typeof due === "number" &&
+    Array.isArray(subjects) &&
+    subjects.every((one) => typeof one?.id === "string" && typeof one.name === "string")
+  );
 }
 
 /** The status that an action gives to a task. */

@@ -13,6 +13,7 @@ import {
   type ChangeAction,
   callOf,
   coversOf,
+  isChange,
   isUndoable,
   isUntried,
   replacing,
@@ -23,7 +24,7 @@ import {
 } from "./changes.ts";
 import { onLeave, sendLast } from "./last-requests.ts";
 import type { Calls } from "./pace.ts";
-import { local, scoped, unscoped } from "./storage.ts";
+import { local, scoped, tab, unscoped } from "./storage.ts";
 import type { Store } from "./store.ts";
 
 /** Seconds in which a change can be undone. */
@@ -51,6 +52,8 @@ const OTHERS_WAIT = 3;
 
 /** Name in local storage, which is cleared at sign-out. */
 const NAME = "changes";
+/** Name in session storage of the id of this tab. */
+const TAB = "changes-of";
 
 interface Options {
   readonly calls: Calls;
@@ -69,8 +72,9 @@ export type WaitingChanges = ReturnType<typeof createWaitingChanges>;
 export function createWaitingChanges(options: Options) {
   const { calls, store, ended, accountId, token } = options;
   const kept = createObservable<readonly WaitingChange[]>([]);
-  /** Changes that this tab made. */
+  /** Changes that were made in this page, which is newer than its tab after a reload. */
   const own = new Set<string>();
+  let tab_id = tab.get(TAB);
   /** True if the browser does not store them: then this tab alone knows them. */
   let is_unsaved = false;
   /** Attempts in a row that failed, and when the next one is made. */
@@ -197,15 +201,17 @@ export function createWaitingChanges(options: Options) {
     const calls_to_make: ReturnType<typeof callOf>[] = [];
     const begin = (action: ChangeAction, subject: Subject): Subject => {
       const task = store.held("tasks", subject.id);
-      const is_due = waits(subject) && subject.tried === undefined;
-      if (!is_due || (task && whyNot(action, subject, task) !== null)) return subject;
+      if (!isUntried(subject) || (task && whyNot(action, subject, task) !== null)) return subject;
       calls_to_make.push(callOf(action, subject.id));
       return { ...subject, tried: task?.updated_at ?? null };
     };
     change((changes) =>
       changes.map((one) => ({
         ...one,
-        subjects: one.subjects.map((subject) => begin(one.action, subject)),
+        // Another tab may be in view, with the button for what was changed there.
+        subjects: one.subjects.map((subject) =>
+          one.tab === tab_id ? begin(one.action, subject) : subject,
+        ),
       })),
     );
     if (calls_to_make.length === 0) return;
@@ -258,7 +264,7 @@ export function createWaitingChanges(options: Options) {
         .map((one) => ({ ...one, subjects: one.subjects.filter(waits) }))
         .filter(({ subjects }) => subjects.length > 0),
 
-    /** True if this tab made the change. */
+    /** True if the change was made in this page. */
     isOwn: (id: string): boolean => own.has(id),
 
     /** Makes a change, which can be undone for {@link UNDO} seconds; false if too many wait. */
@@ -268,10 +274,12 @@ export function createWaitingChanges(options: Options) {
       if (subjects.length > MOST_CHOSEN || waiting.length + subjects.length > MOST) return false;
       const id = createIdempotencyKey();
       own.add(id);
+      const of_tab = tab_id ?? newTab();
+      tab_id = of_tab;
       change((changes) => [
         ...without(changes, subjects),
         {
-          ...{ id, action, at: now(), due: machineNow() + UNDO },
+          ...{ id, action, tab: of_tab, at: now(), due: machineNow() + UNDO },
           subjects: action === "delete" ? replacing(changes, subjects) : subjects,
         },
       ]);
@@ -351,10 +359,21 @@ async function inTurn(work: () => Promise<void>): Promise<void> {
   }
 }
 
+/** Gives this tab an id, which a reload keeps if the browser stores it. */
+function newTab(): string {
+  const id = createIdempotencyKey();
+  try {
+    tab.set(TAB, id);
+  } catch {
+    // The page alone knows it.
+  }
+  return id;
+}
+
 function changesOf(account_id: string | null): readonly WaitingChange[] {
   try {
     const found = JSON.parse(local.get(NAME) ?? "null");
-    return found?.account_id === account_id ? [found.changes].flat() : [];
+    return found?.account_id === account_id ? [found.changes].flat().filter(isChange) : [];
   } catch {
     return [];
   }

@@ -60,7 +60,7 @@ export function Sheet({ open, onClose, onClosed, title, children }: SheetProps) 
           <div className="min-h-0 flex-1 overflow-y-auto overscroll-contain p-5 pb-[max(1.25rem,env(safe-area-inset-bottom))]">
             {children}
           </div>
-          <Dock className="px-4 pt-2 pb-[max(0.75rem,env(safe-area-inset-bottom))]" />
+          <Dock className="px-4 pt-2 pb-[max(0.75rem,env(safe-area-inset-bottom))] short:sticky short:bottom-0" />
         </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>

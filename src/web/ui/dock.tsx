@@ -16,7 +16,13 @@ function register(dock: HTMLElement | null): (() => void) | undefined {
 
 /** A place for the children of {@link InDock}. It takes room of its own, so that bars never hide the end of a view. */
 export function Dock({ className }: { className: string }) {
-  return <div ref={register} className={classes("flex flex-col gap-2 empty:hidden", className)} />;
+  return (
+    <div
+      ref={register}
+      data-dock
+      className={classes("flex flex-col gap-2 empty:hidden", className)}
+    />
+  );
 }
 
 /** Shows its children in the dock in the foreground. */
