@@ -42,14 +42,14 @@ export const recovery = router({
 
   claim: open
     .meta({
-      openapi: ofSignIns("POST /v1/sessions/recover", "recoverSession", {
+      openapi: ofSignIns("POST /v1/sessions/recover", "claimRecoveryCode", {
         summary: "Sign in with a recovery code",
         description:
           "Adds a sign-in to the account of the code, with a token that the client makes, and replaces the code. Store the token before you send it: sent again with the same code and token, the request gets the same response, with the same new code.",
       }),
       status: 201,
       limit: "pairings",
-      errors: ["not_found", "too_many_sessions"],
+      errors: ["forbidden", "not_found", "too_many_sessions"],
     })
     .input(
       z
