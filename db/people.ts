@@ -6,7 +6,7 @@ import { pruner } from "./retention.ts";
 import { accounts } from "./schema.ts";
 import { isNewToken } from "./sessions.ts";
 import { p, sql } from "./store/sql.ts";
-import { insertWhere, qb, rowOf, rowsOf, select, statement, updateSet } from "./store/statement.ts";
+import { insertWhere, qb, rowOf, select, statement, updateSet } from "./store/statement.ts";
 
 const live = sql`id = ${p("id")} and deleted_at is null`;
 
@@ -38,12 +38,6 @@ export const deleteAccountNow = [
 export const blockOf = statement(sql`select blocked_at is not null from accounts where ${live}`, {
   returns: rowOf<[blocked: 0 | 1]>(),
 });
-
-/** The keys of the account. */
-export const keyIdsOf = statement(
-  sql`select id from keys where account_id = ${p("id")} and deleted_at is null`,
-  { returns: rowsOf<[id: string]>() },
-);
 
 const time = <Name extends string>(name: Name) => p(name, invitations.created_at);
 const isOpen = sql`account_id is null and expires_at > ${time("now")}`;

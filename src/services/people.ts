@@ -8,7 +8,6 @@ import {
   endInvitation,
   insertInvitation,
   invitationByCode,
-  keyIdsOf,
   nameAccount,
   openInvitations,
   unblockAccount,
@@ -55,7 +54,6 @@ export function createPeople(deps: PeopleDeps) {
       const id = account_id;
       const revision = ids.unique();
       const changed = { table: "accounts", id, revision } as const;
-      const keys = is_blocked ? await store.read(keyIdsOf({ id })) : [];
       const happened = await commit({
         statements: [
           is_blocked
@@ -63,11 +61,7 @@ export function createPeople(deps: PeopleDeps) {
             : unblockAccount({ id, revision }),
         ],
         // Every process, of older versions too, then checks the credentials of the streams and waits that it holds.
-        events: is_blocked
-          ? [id, ...keys.map(([key_id]) => key_id)].map((subject) =>
-              eventOf(changed, "token.replaced", id, {}, subject),
-            )
-          : [],
+        events: is_blocked ? [eventOf(changed, "token.replaced", id, {})] : [],
       });
       if (happened) {
         log.info(`account ${is_blocked ? "blocked" : "unblocked"} by the administrator`, {
