@@ -167,6 +167,11 @@ webTest(
     await person.send(`POST /v1/questions/${sent.id}/answer`, { answer: "Yes" });
     await page.getByText(/^You answered it/).waitFor();
     expect(await isWhole()).toBe(true);
+    // Each target has a line of its own.
+    await card(page, "Sent").getByText("Sent to the page").waitFor();
+    await card(page, "Sent")
+      .getByText(/^, opened /)
+      .waitFor();
     await untilSettled(page);
     expect(await violations(page)).toEqual([]);
   },

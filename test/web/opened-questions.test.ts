@@ -11,6 +11,7 @@ import {
   browserTests,
   DESK,
   expectComplaints,
+  go,
   inHistory,
   openPage,
   PHONE,
@@ -64,6 +65,7 @@ async function createHistory() {
 webTest(
   "a row of the history opens its question by key, and Escape returns to the place in the list",
   async () => {
+    expectComplaints(/404/);
     const { person, agent, other, rich } = await createHistory();
     const page = await openPage(app.url, { as: person });
     await rows(page).first().waitFor();
@@ -98,6 +100,12 @@ webTest(
     await page.getByRole("navigation").getByRole("link", { name: "Questions" }).click();
     await rows(page).first().waitFor();
     await until(async () => (await scrolled(page)) === 0);
+
+    // So does a link of no good form.
+    await go(page, 'questions/x"]');
+    await page.getByText("Question not found").waitFor();
+    await page.goBack();
+    await rows(page).first().waitFor();
 
     // Filters find what is beyond the newest hundred, and are part of the address.
     await page.getByLabel("Agent", { exact: true }).selectOption({ label: "agent" });
@@ -171,7 +179,7 @@ webTest("on a phone, going back returns to the place in the list", async () => {
 
 webTest("an expired question takes an answer in the person's own words, as a message", async () => {
   const { person, agent } = await createPair(app.url);
-  await ask(agent.send, { prompt: "Which name?", kind: "text", expires_in: 60 });
+  const named = await ask(agent.send, { prompt: "Which name?", kind: "text", expires_in: 60 });
   await ask(agent.send, { prompt: "Retry?", allow_other: true, expires_in: 60 });
   await clock.skip(60);
   await agent.send("GET /v1/questions");
@@ -196,6 +204,9 @@ webTest("an expired question takes an answer in the person's own words, as a mes
   await words.fill("Only the last step");
   await press(send);
   await page.getByText("You sent “Only the last step” as a message.").waitFor();
+  // Looking at it now does not count as having seen it in time.
+  const { deliveries } = (await person.send(`GET /v1/questions/${named.id}/deliveries`)).body;
+  expect(deliveries).toEqual([]);
   const { items } = (await agent.send("GET /v1/inbox?peek=true")).body;
   expect(items.map(({ text }: any) => text)).toEqual([
     "My answer to “Which name?”, which had expired: Atlas",

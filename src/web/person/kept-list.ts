@@ -59,8 +59,9 @@ export function useKeptList(route: Route) {
     window.scrollTo(0, top.current);
     if (!over) left.current = null;
     if (!back) return;
-    const link = document.querySelector<HTMLElement>(`main a[href="#/questions/${back.id}"]`);
-    link?.focus({ preventScroll: true });
+    const links = [...document.querySelectorAll<HTMLElement>("main a")];
+    const href = `#/questions/${back.id}`;
+    links.find((link) => link.getAttribute("href") === href)?.focus({ preventScroll: true });
   }, [view_key]);
   return { list: list.current, list_key, view_key, from: from.current };
 }

@@ -16,7 +16,7 @@ const NAMED = 3;
 interface DeliveryLineProps {
   readonly id: string;
   readonly in_view?: boolean;
-  /** Each part in its own line, none of them cut, and with the open pages. */
+  /** A line for each target, none of them cut, and with the open pages. */
   readonly whole?: boolean;
   readonly className: string;
 }
@@ -26,13 +26,20 @@ interface DeliveryLineProps {
  * time at which the question was seen.
  */
 export function DeliveryLine({ id, in_view = true, whole, className }: DeliveryLineProps) {
-  const parts = describeDeliveries(useDeliveries(id, in_view), now(), whole);
+  const deliveries = useDeliveries(id, in_view);
+  const parts = whole
+    ? deliveries.flatMap((one) => describeDeliveries([one], now(), whole))
+    : describeDeliveries(deliveries, now());
   if (parts.length === 0) return null;
   if (whole) {
     return (
       <div className={classes("said text-faint text-sm", className)}>
-        {parts.map(({ targets, seen }) => (
-          <p key={targets}>{`${targets}${seen}`}</p>
+        {parts.map(({ targets, seen }, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: two targets may have the same name.
+          <p key={at}>
+            <span>{targets}</span>
+            <span className="whitespace-nowrap">{seen}</span>
+          </p>
         ))}
       </div>
     );

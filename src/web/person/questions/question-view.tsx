@@ -22,10 +22,11 @@ export function QuestionView({ id, from }: QuestionViewProps) {
   const { question, fault } = useQuestion(id);
   const offline = useStore((store) => store.connection() === "offline");
   const { receipts } = useSession();
-  const is_found = question !== null;
+  // Once it has ended, it is too late to say how far it got.
+  const is_pending = question?.status === "pending";
   useEffect(() => {
-    if (is_found) receipts.add(id, "opened");
-  }, [is_found, id, receipts]);
+    if (is_pending) receipts.add(id, "opened");
+  }, [is_pending, id, receipts]);
   return (
     <>
       <Back from={from} />
