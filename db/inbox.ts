@@ -25,7 +25,8 @@ import {
 import type { Statement } from "./store/store.ts";
 import { type TaskRow, taskColumns } from "./tasks.ts";
 
-type StoredItem = Omit<Item, "from" | "task" | "question"> & {
+type StoredItem = Omit<Item, "from" | "task" | "question" | "received_at"> & {
+  readonly received_at?: number | null;
   readonly from_key_id: string | null;
   readonly from_label: string | null;
   readonly last_task: Task | null;
@@ -96,10 +97,11 @@ export const oldestUnread = statement(
   { returns: rowOf<[id: string]>() },
 );
 
-/** The number of unread items of `key_id`, which triggers keep (docs/triggers.md). */
-export const countUnread = statement(sql`select unread from keys where id = ${p("key_id")}`, {
-  returns: rowOf<[unread: number]>(),
-});
+/** The numbers of unread items of `key_id`, and of those that are not received either; triggers keep them (docs/triggers.md). */
+export const countUnread = statement(
+  sql`select unread, unread - received from keys where id = ${p("key_id")}`,
+  { returns: rowOf<[unread: number, unreceived: number]>() },
+);
 
 /**
  * Marks the unread items of `key_id` up to the position `last` as read, unless another reader has taken `first`, the
@@ -120,6 +122,15 @@ export const markOneRead = statement(
     items,
     ["read_at", "revision"],
     sql`id = ${p("id")} and read_at is null and ${ofLiveKey("items")}`,
+  ),
+);
+
+/** Marks an unread item as received; it stays unread. */
+export const markReceived = statement(
+  updateSet(
+    items,
+    ["received_at", "revision"],
+    sql`id = ${p("id")} and read_at is null and received_at is null and ${ofLiveKey("items")}`,
   ),
 );
 
@@ -145,6 +156,7 @@ const BLANK = {
   last_task: null,
   text: null,
   read_at: null,
+  received_at: null,
 };
 
 const insertItemAt = perTable(["tasks", "questions"], (guard) =>

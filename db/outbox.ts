@@ -46,7 +46,7 @@ const insertEvent = perTable(REVISED, (guard) =>
 const insertInboxEvent = perTable(REVISED, (guard) =>
   statement(
     sql`insert into events (account_id, subject, name, data, created_at)
-      select account_id, ${p("subject")}, 'inbox.updated', json_object('key_id', id, 'unread', unread), ${p("created_at", events.created_at)}
+      select account_id, ${p("subject")}, 'inbox.updated', json_object('key_id', id, 'unread', unread, 'unreceived', unread - received), ${p("created_at", events.created_at)}
       from keys where id = ${p("key_id")} and deleted_at is null and ${guard}
       returning seq, data`,
     { returns: "rows" },

@@ -40,6 +40,8 @@ export interface QuestionRow {
   readonly answered_by?: AnsweringChannel;
   /** The sign-in that the answer came from; read like `answered_by`. */
   readonly answered_from?: AnsweringSession;
+  /** Id of the unread item with its answer, which its agent has not received; read like the text, and only for the key. */
+  readonly unreceived?: string | null;
 }
 
 /** The channel that a question was answered by; all null if it was none. `type`: null once the channel is deleted. */
@@ -93,6 +95,19 @@ const whole = qb
   .select({ question: { ...fields, context, note }, account_id, hidden, action_text })
   .from(questions) as unknown as Query<QuestionRow>;
 
+const wholeOfKey = qb
+  .select({
+    question: { ...fields, context, note },
+    account_id,
+    hidden,
+    action_text,
+    unreceived: (
+      sql`(select id from items where question_id = questions.id and read_at is null
+        and received_at is null limit 1)` as SQL<string>
+    ).as("unreceived"),
+  })
+  .from(questions) as unknown as Query<QuestionRow>;
+
 const ofAnswering = (column: "type" | "label") =>
   sql`(select ${sql.raw(column)} from channels where id = questions.answered_by)`;
 /** Also once the channel is gone: the delivery of the question has its label. */
@@ -121,7 +136,7 @@ const wholeOfAccount = qb
 
 const owned = (owner: "key_id" | "account_id") =>
   select(
-    owner === "key_id" ? whole : wholeOfAccount,
+    owner === "key_id" ? wholeOfKey : wholeOfAccount,
     sql`where id = ${p("id")} and ${sql.identifier(owner)} = ${p("owner")} and ${ofLiveKey("questions")}`,
     { one: true },
   );

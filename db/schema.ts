@@ -100,6 +100,8 @@ export const keys = sqliteTable(
     tasks_cancelled: integer().notNull(),
     /** The number of unread items; triggers on `items` keep it. */
     unread: integer().notNull().default(0),
+    /** The number of unread items that are received; triggers on `items` keep it. */
+    received: integer().notNull().default(0),
     /** When its webhook was set within the last hour: JSON, milliseconds. */
     webhook_sets: text().notNull().default("[]"),
     revision: text("change_id").notNull(),
@@ -326,6 +328,8 @@ export const items = sqliteTable(
     text: text(),
     created_at: timestamp().notNull(),
     read_at: timestamp(),
+    /** When a read of the question first returned its answer to the agent (§5.9.6). */
+    received_at: timestamp(),
     revision: text("change_id").notNull(),
   },
   (t) => [
@@ -337,6 +341,9 @@ export const items = sqliteTable(
     index("items_sent")
       .on(t.from_key_id, t.key_id)
       .where(sql`from_key_id is not null and read_at is null`),
+    index("items_unreceived")
+      .on(t.question_id)
+      .where(sql`question_id is not null and read_at is null and received_at is null`),
     index("items_old").on(t.read_at).where(sql`read_at is not null`),
     index("items_old_unread").on(t.created_at).where(sql`read_at is null`),
   ],

@@ -98,7 +98,14 @@ export const inbox = router({
     )
     .output(
       z
-        .object({ items: z.array(Item), unread: Unread, next_cursor: z.string().nullable() })
+        .object({
+          items: z.array(Item),
+          unread: Unread,
+          unreceived: Unread.meta({
+            description: "Unread items without the answers that reads of their questions returned",
+          }),
+          next_cursor: z.string().nullable(),
+        })
         .meta({ id: "KeyInboxPage" }),
     )
     .query(({ ctx, input: { key_id, ...page } }) =>

@@ -55,6 +55,7 @@ const UNLISTED_FIELDS: readonly unknown[] = [
   "expect_update_within",
   "silent_since",
   "remind_at",
+  "received_at",
   "draft",
   "edited",
 ];

@@ -25,7 +25,11 @@ export const EVENTS = {
   "question.created": QuestionData,
   "question.updated": QuestionData,
   "inbox.updated": z
-    .object({ key_id: z.string(), unread: z.int().min(0) })
+    .object({
+      key_id: z.string(),
+      unread: z.int().min(0),
+      unreceived: z.int().min(0).exactOptional(),
+    })
     .meta({ id: "InboxEventData" }),
   "session.created": z.object({ session: Session }).meta({ id: "SessionEventData" }),
   "session.confirmed": z.object({ session: Session }).meta({ id: "SessionConfirmedEventData" }),

@@ -43,6 +43,9 @@ export const Item = z
     text: z.string().nullable().meta({ description: "For `message`" }),
     created_at: Timestamp,
     read_at: Timestamp.nullable(),
+    received_at: Timestamp.exactOptional().meta({
+      description: "When a read of the question first returned the answer to the agent; then only",
+    }),
   })
   .meta({ id: "Item" });
 export type Item = z.infer<typeof Item>;

@@ -75,9 +75,9 @@ export function createInbox(deps: InboxDeps) {
   const { store, commit, waits, clock, ids, assertLive, keys, tasks, notificationPlans } = deps;
   const idempotency = createIdempotency(deps);
 
-  const unreadOf = async (key_id: string): Promise<number> => {
-    const [row] = await store.read(countUnread({ key_id }));
-    return row?.[0] ?? 0;
+  const unreadOf = async (key_id: string) => {
+    const [[unread, unreceived] = [0, 0]] = await store.read(countUnread({ key_id }));
+    return { unread, unreceived };
   };
 
   /** Marks the unread items from `first` to `last` as read. False if another reader took `first`. */
@@ -187,7 +187,8 @@ export function createInbox(deps: InboxDeps) {
                 return { value, done: value.length > 0 };
               },
             });
-      return { items, unread: await unreadOf(key_id) };
+      const { unread } = await unreadOf(key_id);
+      return { items, unread };
     },
 
     /** The inbox as the account sees it: read and unread items, newest first. `404 not_found` for the key. */
@@ -210,7 +211,7 @@ export function createInbox(deps: InboxDeps) {
       const now = tasksOf(page);
       return {
         items: page.map((row) => toItem(row, now)),
-        unread: await unreadOf(key_id),
+        ...(await unreadOf(key_id)),
         next_cursor: next && writeCursor({ at: next.seq, id: next.item.id }, bound_to),
       };
     },
@@ -330,9 +331,10 @@ function unitsOf({ item, task, question }: ItemRow): number {
 
 /** An item from its row. `tasks`: its task, if it still exists. */
 export function toItem({ item, question }: ItemRow, tasks: ReadonlyMap<string, Task>): Item {
-  const { from_key_id, from_label, last_task, ...rest } = item;
+  const { from_key_id, from_label, last_task, received_at, ...rest } = item;
   return {
     ...rest,
+    ...(received_at != null && { received_at }),
     from:
       from_key_id === null
         ? { kind: "account" }

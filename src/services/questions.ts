@@ -77,7 +77,7 @@ interface AskResult extends Pick<AskedQuestion, "existing"> {
 
 export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
   const { store, waits, clock, ids, assertLive } = deps;
-  const { create, finish, readNow, hold } = createQuestionRows(deps);
+  const { create, finish, readNow, hold, noteReceived, settled } = createQuestionRows(deps);
   const idempotency = createIdempotency(deps);
   const earlier = createEarlierAsks(deps);
 
@@ -103,6 +103,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     } else {
       const row = await readNow(caller, id, effects);
       await found?.(row);
+      if (effects) noteReceived(caller, row);
       if (!waits_for_it || row.question.status !== "pending") return row.question;
       key_id = row.question.key_id;
     }
@@ -274,6 +275,9 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
 
     /** Expires up to `limit` overdue questions, and returns how many it found. */
     expireDue,
+
+    /** Resolves when it is written which answers agents have received so far. */
+    settled,
   };
 }
 

@@ -84,7 +84,9 @@ test("each change by the account adds an inbox item that says what changed [§5.
   names.push("task.deleted", "inbox.updated");
   expect(await stream.names(10)).toEqual(names);
   const unread = stream.events.filter(({ event }) => event === "inbox.updated");
-  expect(unread.map(({ data }) => data)).toEqual([1, 2, 3, 4].map((n) => ({ key_id, unread: n })));
+  expect(unread.map(({ data }) => data)).toEqual(
+    [1, 2, 3, 4].map((n) => ({ key_id, unread: n, unreceived: n })),
+  );
   stream.close();
 });
 
@@ -132,8 +134,8 @@ test("a read without peek marks the returned items as read, oldest first [§5.9.
   await createTask(agent.send);
   expect(await stream.names(3)).toEqual(["inbox.updated", "inbox.updated", "task.created"]);
   expect(stream.events.slice(1, 3).map(({ data }) => data)).toEqual([
-    { key_id, unread: 3 },
-    { key_id, unread: 0 },
+    { key_id, unread: 3, unreceived: 3 },
+    { key_id, unread: 0, unreceived: 0 },
   ]);
   stream.close();
 
@@ -314,7 +316,7 @@ test("from 200 unread items on, changes of one task merge into its last unread i
   expect(merged!.changes.toSorted()).toEqual(["notify", "priority", "status_note", "title"]);
   expect(merged!.id).not.toBe(newest!.id);
   expect(await stream.names(2)).toEqual(["task.updated", "inbox.updated"]);
-  expect(stream.events[2]!.data).toEqual({ key_id, unread: 198 });
+  expect(stream.events[2]!.data).toEqual({ key_id, unread: 198, unreceived: 198 });
   stream.close();
   // A change of another task, and of one without an unread item, adds an item.
   for (let n = 199; n <= 201; n++) {
@@ -387,6 +389,6 @@ test("read items are kept 7 days and unread ones 30, and an event tells when the
   expect(await kept()).toEqual(["new", 1]);
   await createTask(agent.send);
   expect(await stream.names(2)).toEqual(["inbox.updated", "task.created"]);
-  expect(stream.events[1]!.data).toEqual({ key_id, unread: 1 });
+  expect(stream.events[1]!.data).toEqual({ key_id, unread: 1, unreceived: 1 });
   stream.close();
 });

@@ -37,7 +37,7 @@ test("a key or the account sends a message to any other key of the account [§5.
   const second = await person.send("POST /v1/messages", { key_id: to, text });
   expect(second.body.from).toEqual({ kind: "account" });
   expect(await stream.names(2)).toEqual(["inbox.updated", "inbox.updated"]);
-  expect(stream.events[2]!.data).toEqual({ key_id: to, unread: 2 });
+  expect(stream.events[2]!.data).toEqual({ key_id: to, unread: 2, unreceived: 2 });
   stream.close();
   expect((await other.send("GET /v1/inbox?peek=true")).body.items).toEqual([
     sent.body,

@@ -157,8 +157,8 @@ test("an answer that fits its question is stored, and every reader gets it [§3.
     [{ kind: "text" }, "  exactly\nas typed ✍️ "],
     [{ kind: "text" }, "😀".repeat(4000)],
   ] as const;
-  let unread = 0;
-  for (const [body, answer] of cases) {
+  const key_id = agent.key.id;
+  for (const [at, [body, answer]] of cases.entries()) {
     const question = await ask(agent.send, { prompt: "p", ...body });
     const stream = await openStream(app.url, person.token);
     await clock.advance(2);
@@ -168,10 +168,11 @@ test("an answer that fits its question is stored, and every reader gets it [§3.
     expect(status).toBe(200);
     expect(got).toEqual({ ...question, status: "answered", answer, answered_at: clock.now() });
     expect((await agent.send(`GET /v1/questions/${question.id}`)).body).toEqual(got);
-    await stream.names(2);
+    await stream.names(3);
     expect(stream.events.slice(1)).toEqual([
       { event: "question.updated", data: { question: got } },
-      { event: "inbox.updated", data: { key_id: agent.key.id, unread: ++unread } },
+      { event: "inbox.updated", data: { key_id, unread: at + 1, unreceived: 1 } },
+      { event: "inbox.updated", data: { key_id, unread: at + 1, unreceived: 0 } },
     ]);
     stream.close();
   }
@@ -221,9 +222,11 @@ test("a question leaves pending once [§3.1.1] [§5.7.4(2)] [§5.7.5] [§9.2.1 4
   expect(await state(answered.id)).toEqual(kept);
   expect(await state(cancelled.id)).toEqual({ ...cancelled, status: "cancelled" });
   expect(await state(expired.id)).toEqual({ ...expired, status: "expired" });
+  await app.services.questions.settled();
   await createTask(agent.send);
   const names = ["question.updated", "inbox.updated", "question.updated", "question.updated"];
-  expect(await stream.names(5)).toEqual([...names, "task.created"]);
+  // The agent's read of the answer is the last change.
+  expect(await stream.names(6)).toEqual([...names, "inbox.updated", "task.created"]);
   stream.close();
 });
 

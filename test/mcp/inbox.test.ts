@@ -164,6 +164,6 @@ test("an inbox read by a tool is reported on the account's stream, and a peek is
   await callTool(rpc, "read_inbox", { peek: true });
   await callTool(rpc, "read_inbox");
   expect(await stream.names(1)).toEqual(["inbox.updated"]);
-  expect(stream.events.at(-1)!.data).toEqual({ key_id: agent.key.id, unread: 0 });
+  expect(stream.events.at(-1)!.data).toEqual({ key_id: agent.key.id, unread: 0, unreceived: 0 });
   stream.close();
 });

@@ -102,7 +102,7 @@ test("each inbox item is posted under its own id, and 2xx marks it as read [§5.
   expect((await agent.send("GET /v1/inbox")).body).toEqual({ items: [], unread: 0 });
   const counts = () => stream.events.filter(({ event }) => event === "inbox.updated");
   await until(() => counts().length === 6);
-  expect(counts().at(-1)!.data).toEqual({ key_id: agent.key.id, unread: 0 });
+  expect(counts().at(-1)!.data).toEqual({ key_id: agent.key.id, unread: 0, unreceived: 0 });
   expect(
     stream.events.some(({ event, data }) => event === "task.updated" && data.task.seen_at !== null),
   ).toBe(true);

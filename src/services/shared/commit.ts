@@ -26,6 +26,8 @@ export interface Change {
   readonly removals?: readonly Statement[];
   /** See {@link WriteOptions.is_independent}. */
   readonly is_independent?: boolean;
+  /** See {@link WriteOptions.in_background}. */
+  readonly in_background?: boolean;
 }
 
 /** An event of the account about the row `changed`, or about another `subject`. */
@@ -65,6 +67,7 @@ export function createCommit(options: CommitOptions): Commit {
     deliveries = [],
     removals = [],
     is_independent = false,
+    in_background = false,
   }) => {
     const now = clock.now();
     const rows = events.map(({ event, changed }) => {
@@ -75,6 +78,7 @@ export function createCommit(options: CommitOptions): Commit {
     if (inbox) inserts.push(inboxEventStatement(inbox.key_id, inbox.changed, now));
     const results = await store.write([...statements, ...inserts, ...deliveries, ...removals], {
       is_independent,
+      in_background,
     });
     const committed: StoredEvent[] = [];
     rows.forEach(({ event, data }, i) => {

@@ -1,5 +1,6 @@
 /** Shared by changes and reads of questions: finding, ending, creating and waiting for one. */
 
+import { markReceived } from "../../../db/inbox.ts";
 import type { RowRevision } from "../../../db/outbox.ts";
 import {
   type AnswerSource,
@@ -36,8 +37,10 @@ interface HoldOptions {
 }
 
 export function createQuestionRows(deps: ServiceDeps) {
-  const { commit, waits, agreedNow, ids, assertLive, notificationPlans } = deps;
+  const { commit, waits, clock, agreedNow, ids, assertLive, notificationPlans } = deps;
   const inboxWriter = createInboxWriter(deps);
+  /** Writes of {@link noteReceived} under way. */
+  const noting = new Set<Promise<unknown>>();
 
   const find = async (caller: Caller, id: string): Promise<QuestionRow> => {
     const row = await readOwn(deps, caller, questionById(caller, id), "question_id");
@@ -99,6 +102,28 @@ export function createQuestionRows(deps: ServiceDeps) {
       return (await finish(row, expired.question, expireQuestion)) ? expired : undefined;
     });
 
+  /**
+   * Notes that the agent gets the answer by this read, if the item with it is unread (§5.9.6). The response does not
+   * wait for it: if it is lost, the person sees an unread item more. What comes with a permission is not noted: its
+   * program does not read it.
+   */
+  const noteReceived = (
+    { kind }: Caller,
+    { account_id, question: { key_id, action }, unreceived: id }: QuestionRow,
+  ): void => {
+    if (kind !== "key" || id == null || action) return;
+    const revision = ids.unique();
+    const note = commit({
+      in_background: true,
+      statements: [markReceived({ id, received_at: clock.now(), revision })],
+      events: [],
+      inbox: { account_id, key_id, changed: { table: "items", id, revision } },
+    })
+      .catch(() => {})
+      .finally(() => noting.delete(note));
+    noting.add(note);
+  };
+
   /** Waits up to `seconds` until the question leaves `pending`, and returns it as it then is (§6). */
   const hold = (
     caller: Caller,
@@ -116,6 +141,7 @@ export function createQuestionRows(deps: ServiceDeps) {
         // Both at once: one round trip. The credential may have ended before the wait listened, too.
         const [row] = await Promise.all([readNow(caller, id), assertLive(caller)]);
         await found?.(row);
+        noteReceived(caller, row);
         const { question } = row;
         return {
           value: question,
@@ -140,5 +166,8 @@ export function createQuestionRows(deps: ServiceDeps) {
     });
   };
 
-  return { create, finish, readNow, hold };
+  /** Resolves when what was noted so far is written. */
+  const settled = () => Promise.all(noting);
+
+  return { create, finish, readNow, hold, noteReceived, settled };
 }

@@ -43,7 +43,10 @@ export function createStore() {
   };
   const versions = { keys: 0, tasks: 0, questions: 0 };
   const order = createTaskOrder();
+  /** By key, the number of items that its agent has neither read nor received (§5.9.6). */
   const unread = new Map<string, number>();
+  /** How often the inbox of each key has changed. */
+  const inboxes = new Map<string, number>();
   /** How often the grants of each key have changed. */
   const grants = new Map<string, number>();
   let account: Account | null = null;
@@ -127,6 +130,8 @@ export function createStore() {
     knownAt: () => known_at,
     /** Number of loads: events may have been missed between two of them. */
     loads: () => loads,
+    /** Changes with each event of the inbox. */
+    inboxVersion: (key_id: string): number => inboxes.get(key_id) ?? 0,
     unreadOf: (key_id: string): number | undefined => unread.get(key_id),
 
     /** The resource as the server has it, also while a waiting change covers it. */
@@ -174,6 +179,12 @@ export function createStore() {
 
     grantsChanged(key_id: string): void {
       grants.set(key_id, (grants.get(key_id) ?? 0) + 1);
+      changed();
+    },
+
+    inboxChanged(key_id: string, count: number): void {
+      inboxes.set(key_id, (inboxes.get(key_id) ?? 0) + 1);
+      unread.set(key_id, count);
       changed();
     },
 

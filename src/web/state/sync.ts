@@ -149,7 +149,8 @@ export function startSync(options: SyncOptions) {
         store.put("questions", data.question);
         break;
       case "inbox.updated":
-        store.setUnread(data.key_id, data.unread);
+        // A version before this one has no `unreceived`.
+        store.inboxChanged(data.key_id, data.unreceived ?? data.unread);
         break;
       case "session.created":
       case "session.confirmed":

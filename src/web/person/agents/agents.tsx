@@ -52,7 +52,7 @@ function useUnread(): void {
         const found = await api.inbox.ofKey.query({ key_id: id, limit: 1 }).catch(() => null);
         if (ended) return;
         // An event that arrived in the meantime is newer.
-        if (found && store.unreadOf(id) === before) store.setUnread(id, found.unread);
+        if (found && store.unreadOf(id) === before) store.setUnread(id, found.unreceived);
       }
     };
     if (loads > 0) void refresh();

@@ -17,17 +17,17 @@ import { useSession, useStore } from "../use-store.ts";
 
 export function Inbox({ id }: { id: string }) {
   const { api, store } = useSession();
-  // Changes with each event of the inbox, so that items which become read are shown as read.
-  const unread = useStore((one) => one.unreadOf(id));
+  // Items which become read are shown as read.
+  const version = useStore((one) => one.inboxVersion(id));
   const loads = useStore((one) => one.loads());
   const { items, fault, busy, has_more, refresh, more } = usePagination<Item>(async (cursor) => {
     const page = await api.inbox.ofKey.query({ key_id: id, ...(cursor !== null && { cursor }) });
-    store.setUnread(id, page.unread);
+    store.setUnread(id, page.unreceived);
     return page;
   }, `${id} ${loads}`);
   useEffect(() => {
-    if (unread !== undefined) void refresh();
-  }, [unread, refresh]);
+    if (version > 0) void refresh();
+  }, [version, refresh]);
   return (
     <div className="space-y-4">
       <MessageForm id={id} onSent={() => void refresh()} />
@@ -95,6 +95,13 @@ const WORDS: Readonly<Record<Item["type"], string>> = {
   message: "Message",
 };
 
+function ReadBadge({ item: { read_at, received_at } }: { item: Item }) {
+  const is_new = read_at === null && received_at === undefined;
+  return (
+    <Badge tone={is_new ? "accent" : "plain"}>{is_new ? "Unread by agent" : "Read by agent"}</Badge>
+  );
+}
+
 function Line({ item }: { item: Item }) {
   const { task, question, text, from } = item;
   return (
@@ -107,9 +114,7 @@ function Line({ item }: { item: Item }) {
           {", "}
           <Ago at={item.created_at} />
         </span>
-        <Badge tone={item.read_at === null ? "accent" : "plain"}>
-          {item.read_at === null ? "Unread by agent" : "Read by agent"}
-        </Badge>
+        <ReadBadge item={item} />
       </p>
       {task && (
         <p dir="auto" className="said mt-0.5">
