@@ -1,7 +1,7 @@
 /** Agents' Markdown: how it is formatted, as blocks and in one line (no browser needed). */
 
 import { expect, test } from "bun:test";
-import { blocksOf, isPlain, toLine } from "../../src/web/ui/markdown-blocks.ts";
+import { blocksOf, isPlain, taskMarkOf, toLine } from "../../src/web/ui/markdown-blocks.ts";
 
 type Block = NonNullable<ReturnType<typeof blocksOf>>[number];
 
@@ -25,6 +25,13 @@ const LITERAL = [
   "\\\\server\\share\\*.doc or C:\\_temp",
   "<<<<<<< HEAD\na = 1\n=======\na = 2",
   "&lt;T&gt; and \\*not emphasis\\*",
+  "_private and self._id_, then __all__ = [] or ___x___",
+  "_snake_case_, _my_id_ and _GNU_SOURCE_",
+  "f(_a, b_) calls _v2_ or _camelCase_",
+  "/tmp/_cache_/x, a_b_c and _x_=1",
+  "_first\npublic_",
+  "_ a _ and 2_000_000",
+  "obj._x_.y, $_GET_ and -_x_",
 ];
 
 test("operators, globs and paths stay as written", () => {
@@ -76,11 +83,84 @@ test("emphasis around words is formatted", () => {
     "***one***",
     "**.env** file",
     "a **b** (*c*)",
+    "_one_",
+    "It is _really_ done.",
+    "(_one two_)",
+    "Say: _don't_, two",
+    "“_one_”",
+    "_two words_!",
+    "_**one**_ two",
+    "_NOT_ this",
+    "_42_ of them",
+    "_well-known_",
+    "_été_",
+    "_see `my_id`_",
   ]) {
     const [[, mark] = []] = shownOf(text);
     expect([text, mark]).toEqual([text, expect.stringMatching(/^(strong|em|s)$/)]);
   }
   expect(toLine("这是**重要**的")).toBe("这是重要的");
+});
+
+test("task lists have boxes, which the one-line form writes as they were", () => {
+  const text =
+    "- [ ] one\n- [x] **two**\n- [X] three\n- [-] four\n- [x]\n- [ ](https://a.example/)";
+  const [block] = blocksOf(text)!;
+  const items = block!.tokens!.filter(({ type }) => type === "list_item_open");
+  expect(items.map(taskMarkOf)).toEqual([
+    { done: false },
+    { done: true },
+    { done: true },
+    null,
+    null,
+    null,
+  ]);
+  const words = block!
+    .tokens!.filter(({ type }) => type === "inline")
+    .map(({ children }) => children!.map(({ content }) => content).join(""));
+  expect(words).toEqual(["one", "two", "three", "[-] four", "[x]", " "]);
+  expect(toLine("- [ ] one\n- [x] two")).toBe("- [ ] one - [x] two");
+  // Elsewhere, brackets are text.
+  expect(shownOf("[x] done")).toEqual([["paragraph"]]);
+  expect(toLine("[x] done")).toBe("[x] done");
+});
+
+test("an image is a link with its text, whatever is around it", () => {
+  const linksOf = (text: string) =>
+    blocksOf(text)!.flatMap(({ tokens, source }) =>
+      (tokens ?? [])
+        .flatMap(({ children }) =>
+          (children ?? []).map(({ type, content, attrs }) =>
+            type === "link_open" ? (attrs![0]![1] as string) : content,
+          ),
+        )
+        .concat(tokens ? [] : [source]),
+    );
+  expect(linksOf("![A chart](https://a.example/c.png)")).toEqual([
+    "",
+    "https://a.example/c.png",
+    "A chart",
+    "",
+  ]);
+  expect(linksOf("See ![it](https://a.example/c.png)!").join("")).toBe(
+    "See https://a.example/c.pngit!",
+  );
+  // Only a sign before a link that is one goes.
+  for (const text of ["Look! https://a.example/", "![x](./a.png)", "! [x](y)", "![x]", "a!b"]) {
+    expect([text, toLine(text)]).toEqual([text, text]);
+  }
+  expect(toLine("Now![it](https://a.example/)")).toBe("Nowit");
+});
+
+test("columns are aligned as their rule says", () => {
+  const [block] = blocksOf("|a|b|c|d|\n|:-|-:|:-:|-|\n|1|2|3|4|")!;
+  const cells = block!.tokens!.filter(({ type }) => type === "td_open");
+  expect(cells.map((one) => one.attrGet("style"))).toEqual([
+    "text-align:left",
+    "text-align:right",
+    "text-align:center",
+    null,
+  ]);
 });
 
 test("a block that would lose something is shown as written, and the others are formatted", () => {
@@ -112,7 +192,16 @@ test("the one-line form keeps marks of lists and quotes that may have a meaning"
 });
 
 test("a line with very many marks stays as written, and the rest is formatted", () => {
-  for (const mark of ["[a](b ", "[a](< ", "![a](", "**a _b ~~c ", "http://|//x&'"]) {
+  for (const mark of [
+    "[a](b ",
+    "[a](< ",
+    "![a](",
+    "**a _b ~~c ",
+    "http://|//x&'",
+    "_a b_ ",
+    "(_",
+    "_a ",
+  ]) {
     const long = mark.repeat(Math.floor(19_000 / mark.length)).trim();
     const blocks = blocksOf(`**One**\n\n${long}\n\n*two*`)!;
     const [first, hostile, last] = blocks.map(typesOf);

@@ -85,6 +85,66 @@ webTest(
   },
 );
 
+const CHECKED = `- [ ] Buy _more_ disks
+- [x] Tell **them**
+  1. [x] by mail
+
+| Left | Middle | Right |
+| :--- | :----: | ----: |
+| a | b | 1 |
+
+![A chart](https://img.example.com/chart.png) and __init__.py
+
+\`\`\`
+${"wide ".repeat(60)}
+\`\`\`
+`;
+
+webTest("task lists, aligned columns and images are shown, and nothing is loaded", async () => {
+  const { person, agent } = await createPair(app.url);
+  await ask(agent.send, { prompt: "Which?", context: CHECKED });
+  await ask(agent.send, { prompt: CHECKED });
+  const page = await openPage(app.url, { as: person, size: PHONE });
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(new URL(request.url()).host));
+  await page.reload();
+  for (const shown of [
+    page.getByRole("figure", { name: "From the agent" }),
+    page.getByRole("article").nth(1),
+  ]) {
+    await shown.getByRole("img", { name: "Done", exact: true }).first().waitFor();
+    const boxes = shown.getByRole("img");
+    expect(
+      await boxes.evaluateAll((all) => all.map((one) => one.getAttribute("aria-label"))),
+    ).toEqual(["Not done", "Done", "Done"]);
+    // Each box is beside its text, in place of the sign of the list.
+    expect(
+      await shown
+        .locator("li")
+        .evaluateAll((all) => all.map((one) => getComputedStyle(one).listStyleType)),
+    ).toEqual(["none", "none", "decimal"]);
+    expect(await shown.locator("em").allTextContents()).toEqual(["more"]);
+    const aligned = await shown
+      .locator("td")
+      .evaluateAll((all) => all.map((one) => getComputedStyle(one).textAlign));
+    expect(aligned).toEqual(["left", "center", "right"]);
+    const link = shown.getByRole("link", { name: "A chart" });
+    expect(await link.getAttribute("href")).toBe("https://img.example.com/chart.png");
+    expect(await link.locator("..").textContent()).toBe(
+      "A chart (img.example.com) and __init__.py",
+    );
+    // Wide code scrolls by itself, and not what is around it.
+    const code = shown.locator("pre");
+    await code.evaluate((one) => one.scrollBy(50, 0));
+    expect(await code.evaluate((one) => one.scrollLeft)).toBe(50);
+    expect(await shown.evaluate((one) => one.scrollWidth <= one.clientWidth)).toBe(true);
+  }
+  await expectNoOverflow(page);
+  expect(await violations(page)).toEqual([]);
+  if (PICTURES) await page.screenshot({ path: `${PICTURES}/tasks.png`, fullPage: true });
+  expect(new Set(asked)).toEqual(new Set([new URL(app.url).host]));
+});
+
 const LONG = 9_900;
 const filled = (part: string) => part.repeat(Math.ceil(LONG / part.length)).slice(0, LONG);
 

@@ -1,6 +1,6 @@
 /**
- * Parses the Markdown of agents for the page: without HTML and images, in bounded time, and without
- * losing a word or number of the text.
+ * Parses the Markdown of agents for the page: without HTML, with images as links, in bounded time,
+ * and without losing a word or number of the text.
  */
 
 import MarkdownIt, { type Token } from "markdown-it";
@@ -17,6 +17,10 @@ const FENCE = 20;
 const ADDRESSES = 8_000;
 /** Digits of a list number that fit before the text. */
 const DIGITS = 3;
+/** The code of `_`. */
+const UNDERSCORE = 95;
+/** Characters after an underscore that decide whether it can end italic text. */
+const AROUND = 10;
 
 const parser = new MarkdownIt({
   html: false,
@@ -24,8 +28,8 @@ const parser = new MarkdownIt({
   breaks: true,
   maxNesting: MOST.nesting,
 })
-  // Images are not loaded. Entities, escapes and link definitions are shown as they were written,
-  // and so is an underlined heading: its `===` may be the middle of a merge conflict.
+  // An image is a link (see below). Entities, escapes and link definitions are shown as they were
+  // written, and so is an underlined heading: its `===` may be the middle of a merge conflict.
   .disable(["image", "entity", "escape", "reference", "lheading"]);
 parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
 // Its search takes very long where many addresses follow each other without a space.
@@ -38,26 +42,70 @@ parser.normalizeLink = (address) => address;
 parser.normalizeLinkText = (address) => address;
 parser.validateLink = (address) => hostOf(address) !== null;
 
+/** What may stand before and after text in underscores: neither is a part of a name. */
+const BEFORE_ITALIC = /(?:^|[\s[{"'“‘«—–*~]|(?:^|\W)\()$/;
+const AFTER_ITALIC = /^(?:$|[\s)\]}"'”’»—–*~]|[.,;:!?…]+(?!\w))/;
+
 /**
- * Emphasis only around whole words and paths, and never by `_`: otherwise `2*3*4` would be shown as
- * 234, and `__init__` as init.
+ * Emphasis only around whole words and paths: otherwise `2*3*4` would be shown as 234. By `_` only
+ * where no name such as `__init__` or `f(_a, b_)` can be meant; see {@link isName} for what is between.
  */
 parser.inline.State = class extends parser.inline.State {
   override scanDelims(start: number, canSplitWord: boolean) {
     const scanned = super.scanDelims(start, canSplitWord);
+    const { length, can_open, can_close } = scanned;
+    const end = start + length;
+    if (this.src[start] === "_") {
+      const before = this.src.slice(Math.max(0, start - 2), start);
+      const after = this.src.slice(end, end + AROUND);
+      return {
+        ...scanned,
+        can_open: can_open && length === 1 && BEFORE_ITALIC.test(before),
+        can_close: can_close && length === 1 && AFTER_ITALIC.test(after),
+      };
+    }
     const isInWord = (at: number) => /[\w/\\]/.test(this.src[at] ?? " ");
-    const is_mark = this.src[start] !== "_";
     return {
       ...scanned,
-      can_open: is_mark && scanned.can_open && !isInWord(start - 1),
-      can_close: is_mark && scanned.can_close && !isInWord(start + scanned.length),
+      can_open: can_open && !isInWord(start - 1),
+      can_close: can_close && !isInWord(end),
     };
   }
 };
 
+/** A word or number of a sentence, unlike `my_id`, `v2`, `aName` and `a.b`. */
+const WORD =
+  /^(?:\p{L}(?:(?<!\p{Ll})\p{Lu}|[\p{Ll}\p{Lo}\p{Lm}\p{Lt}\p{M}'’-])*|\p{N}[\p{N}.,:%]*)[.,;:!?…]*$/u;
+
+/**
+ * True if text between two underscores is rather a part of names with them, such as `_my_id_`, or
+ * begins and ends in different lines.
+ */
+function isName(tokens: readonly Token[]): boolean {
+  let text = "";
+  for (const { type, content } of tokens) {
+    if (type === "softbreak" || type === "hardbreak") return true;
+    // Names in code are marked as such.
+    text += type === "code_inline" ? "`" : content.replace(/[*~]/g, "");
+  }
+  return text.includes("_") || !(/\s/.test(text) || WORD.test(text));
+}
+
+/** Underscores around a name stay as they were written. */
+parser.inline.ruler2.after("balance_pairs", "names", ({ tokens, tokens_meta, delimiters }) => {
+  const within = tokens_meta.flatMap((one) => (one?.delimiters ? [one.delimiters] : []));
+  for (const all of [delimiters, ...within]) {
+    for (const one of all) {
+      const end = all[one.end];
+      if (one.marker !== UNDERSCORE || !end) continue;
+      if (isName(tokens.slice(one.token + 1, end.token))) one.end = -1;
+    }
+  }
+});
+
 /** A measure of the time to parse a text: each of its marks may be compared with all that follows. */
 function costOf(text: string): number {
-  return text.length * (text.match(/[[\]*~<`!]|:\/\//g)?.length ?? 0);
+  return text.length * (text.match(/[[\]*~<`!]|:\/\/|(?<!\w)_|_(?!\w)/g)?.length ?? 0);
 }
 
 /** Lines of text that would take too long stay as they were written. */
@@ -77,6 +125,45 @@ parser.core.ruler.at("inline", (state) => {
     }
   }
 });
+
+/** The state of an item of a task list, `[ ]` or `[x]`. */
+export interface TaskMark {
+  readonly done: boolean;
+}
+
+/** The mark of a list item; null if it has none. */
+export const taskMarkOf = ({ type, meta }: Token): TaskMark | null =>
+  type === "list_item_open" ? (meta as TaskMark | null) : null;
+
+parser.core.ruler.after("inline", "marks", ({ tokens }) => {
+  for (const [at, { type, children }] of tokens.entries()) {
+    if (type !== "inline" || !children) continue;
+    const item = tokens[at - 1]?.type === "paragraph_open" ? tokens[at - 2] : undefined;
+    const mark = item?.type === "list_item_open" ? takeTaskMark(children) : null;
+    if (item && mark) item.meta = { ...mark };
+    takeImageSigns(children);
+  }
+});
+
+/** Takes `[ ] ` or `[x] ` away from the text of a list item. */
+function takeTaskMark(children: readonly Token[]): TaskMark | null {
+  const [first, ...others] = children;
+  const [mark, sign] = (first?.type === "text" && /^\[([ xX])\] /.exec(first.content)) || [];
+  if (!first || mark === undefined) return null;
+  const rest = first.content.slice(mark.length);
+  if (rest.trim() === "" && others.length === 0) return null;
+  first.content = rest;
+  return { done: sign !== " " };
+}
+
+/** An image is a link with its text, since nothing is loaded: without its `!`, it is one. */
+function takeImageSigns(children: readonly Token[]): void {
+  for (const [at, { type, markup }] of children.entries()) {
+    const before = children[at - 1];
+    if (type !== "link_open" || markup !== "" || before?.type !== "text") continue;
+    before.content = before.content.replace(/!$/, "");
+  }
+}
 
 /**
  * Host of a web address; null for any other, such as `javascript:`, and for one with a user name.
@@ -151,8 +238,11 @@ function wordsIn(text: string): number {
  */
 function isWhole(source: string, block: readonly Token[]): boolean {
   let shown = 0;
-  for (const { type, content, info, attrs, markup, level, block: is_block } of allOf(block)) {
+  for (const token of allOf(block)) {
+    const { type, content, info, attrs, markup, level, block: is_block } = token;
     if (type === "inline") continue;
+    // The `x` of its mark.
+    if (taskMarkOf(token)?.done) shown++;
     if (is_block && level >= MOST.nesting - 1) return false;
     if (type === "list_item_open" && (info.length > DIGITS || /^0\d/.test(info))) return false;
     shown += wordsIn(content);
@@ -187,12 +277,15 @@ export function toLine(text: string): string {
   return line.replace(/\s+/g, " ").trim() || text;
 }
 
+const signOf = (mark: TaskMark | null): string =>
+  mark === null ? "" : mark.done ? "[x] " : "[ ] ";
+
 function lineOf(tokens: readonly Token[]): string {
   let line = "";
   for (const token of allOf(tokens)) {
     const { type, content, block, info, markup } = token;
     if (block || type === "softbreak" || type === "hardbreak") line += " ";
-    if (type === "list_item_open") line += `${info}${markup} `;
+    if (type === "list_item_open") line += `${info}${markup} ${signOf(taskMarkOf(token))}`;
     else if (type === "blockquote_open") line += "> ";
     else if (type === "s_open" || type === "s_close") line += "~~";
     // The children of an inline token have its words.

@@ -1,9 +1,12 @@
-/** Renders Markdown as React elements, without HTML and images. */
+/** Renders Markdown as React elements, without HTML, and with images as links. */
 
+import { Square, SquareCheck } from "lucide-react";
 import type { Token } from "markdown-it";
 import { Fragment, type ReactNode } from "react";
+import { classes } from "./classes.ts";
 import { Code } from "./code.tsx";
-import { blocksOf, hostOf, isPlain } from "./markdown-blocks.ts";
+import { Command } from "./command.tsx";
+import { blocksOf, hostOf, isPlain, taskMarkOf } from "./markdown-blocks.ts";
 
 export { toLine } from "./markdown-blocks.ts";
 
@@ -33,8 +36,14 @@ const BULLETS: Readonly<Record<string, string>> = {
 };
 
 /** Words of a cell stay whole: a table that is too wide scrolls. */
-const CELL =
-  "border border-line px-2 py-1 text-start align-top wrap-break-word [unicode-bidi:isolate]";
+const CELL = "border border-line px-2 py-1 align-top wrap-break-word [unicode-bidi:isolate]";
+
+/** By the style that the parser gives the cells of a column. */
+const ALIGNED: Readonly<Record<string, string>> = {
+  "text-align:left": "text-left",
+  "text-align:center": "text-center",
+  "text-align:right": "text-right",
+};
 
 const PLAIN_TAGS: Readonly<Record<string, "em" | "s" | "thead" | "tbody" | "tr">> = {
   em_open: "em",
@@ -78,7 +87,7 @@ function leaf(token: Token, key: number): ReactNode {
           translate="no"
           className="rounded bg-sunken px-1 font-mono text-[0.875em]"
         >
-          {token.content}
+          <Command text={token.content} />
         </code>
       );
     case "fence":
@@ -127,17 +136,24 @@ function element(token: Token, within: ReactNode[], key: number): ReactNode {
         </ol>
       );
     // Keeps the number that was written.
-    case "list_item_open":
+    case "list_item_open": {
+      const mark = taskMarkOf(token);
+      const numbered = token.info !== "";
       return (
         <li
           key={key}
           dir="auto"
-          value={token.info ? Number(token.info) : undefined}
-          className="said space-y-1 whitespace-pre-wrap"
+          value={numbered ? Number(token.info) : undefined}
+          className={classes(
+            "said space-y-1 whitespace-pre-wrap",
+            mark && (numbered ? "relative ps-6" : "relative list-none"),
+          )}
         >
+          {mark && <Box done={mark.done} className={numbered ? "start-0" : "-start-6"} />}
           {within}
         </li>
       );
+    }
     case "strong_open":
       return (
         <strong key={key} className="font-semibold">
@@ -164,7 +180,11 @@ function element(token: Token, within: ReactNode[], key: number): ReactNode {
     case "td_open": {
       const Cell = token.tag as "th" | "td";
       return (
-        <Cell key={key} dir="auto" className={CELL}>
+        <Cell
+          key={key}
+          dir="auto"
+          className={classes(CELL, ALIGNED[String(token.attrGet("style"))] ?? "text-start")}
+        >
           {within}
         </Cell>
       );
@@ -174,6 +194,19 @@ function element(token: Token, within: ReactNode[], key: number): ReactNode {
       return <Tag key={key}>{within}</Tag>;
     }
   }
+}
+
+/** The box of an item of a task list, which only shows its state. */
+function Box({ done, className }: { readonly done: boolean; readonly className: string }) {
+  const Icon = done ? SquareCheck : Square;
+  return (
+    <Icon
+      role="img"
+      aria-label={done ? "Done" : "Not done"}
+      aria-hidden={false}
+      className={classes("absolute top-[0.15lh] size-[0.7lh]", done && "text-ok", className)}
+    />
+  );
 }
 
 interface LinkProps {

@@ -4,6 +4,7 @@
  */
 
 import { Fragment } from "react";
+import { Command } from "./command.tsx";
 
 /** A part of a text: as it was written, or the words of the mark that replaces it. */
 export type Part = { readonly text: string } | { readonly mark: string };
@@ -84,7 +85,7 @@ export function Visible({ parts }: { parts: readonly Part[] }) {
     // biome-ignore lint/suspicious/noArrayIndexKey: parts of a text have no ids.
     <Fragment key={at}>
       {"text" in part ? (
-        part.text
+        <Command text={part.text} />
       ) : (
         <span className="rounded-sm bg-warn-soft font-sans text-warn">{`⟨${part.mark}⟩`}</span>
       )}
