@@ -5,9 +5,10 @@ import { type RefObject, useEffect, useRef, useState } from "react";
 import { after } from "../clock.ts";
 import { Button, IconButton } from "./button.tsx";
 import { classes } from "./classes.ts";
+import { Command } from "./command.tsx";
 import { copyText } from "./copy.ts";
 import { QrImage } from "./qr-image.tsx";
-import { toast } from "./toast.tsx";
+import { announceResult, toast } from "./toast.tsx";
 
 /** Seconds for which the button shows success. */
 const SAID = 2;
@@ -24,7 +25,7 @@ function CopyButton({ text, label, onRefused }: CopyButtonProps) {
   const copy = async () => {
     if (await copyText(text)) {
       setCopied(true);
-      toast("Copied");
+      announceResult("Copied");
       after(SAID, () => setCopied(false));
       return;
     }
@@ -70,7 +71,7 @@ export function Snippet({ text, name, prose }: SnippetProps) {
           prose ? "font-sans" : "wrap-anywhere font-mono text-[0.8125rem]",
         )}
       >
-        {text}
+        {prose ? text : <Command text={text} />}
       </pre>
       <CopyButton text={text} label={`Copy ${name}`} onRefused={() => select(shown)} />
     </div>

@@ -34,7 +34,7 @@ export function ConfirmButton({ signIn, variant = "plain", className }: ConfirmB
         return;
       }
       signIns.know(id);
-      toast(`${label} has full access now`);
+      toast(`${label} has full access now`, { href: "#/account" });
     });
   return (
     <Button

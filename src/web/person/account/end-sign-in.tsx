@@ -4,7 +4,7 @@ import { useSyncExternalStore } from "react";
 import type { SignIn } from "../../state/api.ts";
 import { remindWithoutCode } from "../../state/recovery.ts";
 import { Confirm } from "../../ui/dialog.tsx";
-import { toast } from "../../ui/toast.tsx";
+import { announceResult } from "../../ui/toast.tsx";
 import { useSession } from "../use-store.ts";
 
 /** The account's sign-ins, newest first; null before they are loaded. */
@@ -20,7 +20,7 @@ export function EndSignIn({ signIn, onClose }: { signIn: SignIn | null; onClose:
     await api.sessions.delete.mutate({ session_id: id });
     if (made_by === "recovery") await remindWithoutCode(api).catch(() => null);
     signIns.drop(id);
-    toast(`Signed out ${label}`);
+    announceResult(`Signed out ${label}`);
   };
   return (
     <Confirm

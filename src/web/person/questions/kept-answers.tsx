@@ -150,8 +150,8 @@ interface LateAnswerProps extends Omit<ComponentProps<typeof Button>, "onClick" 
 export function LateAnswer({ question, given, onSent, ...rest }: LateAnswerProps) {
   const { api } = useSession();
   const { busy, run } = useAction();
+  const { id, key_id, prompt } = question;
   const send = async () => {
-    const { id, key_id, prompt } = question;
     const body = { key_id, text: messageOf(prompt, given) };
     let earlier = false;
     const done = await run(() =>
@@ -166,7 +166,7 @@ export function LateAnswer({ question, given, onSent, ...rest }: LateAnswerProps
     }
     keepDraft(lateName(id), earlier ? "" : given.answer);
     if (earlier) toast("Not sent: you've already sent an answer to this question", { bad: true });
-    else toast("Message sent");
+    else toast("Message sent", { href: `#/agents/${key_id}/inbox` });
     onSent(earlier);
   };
   return <Button {...rest} busy={busy} onClick={() => void send()} />;

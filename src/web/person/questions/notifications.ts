@@ -56,7 +56,7 @@ export function watchQuestions(store: Store): () => void {
     if (store.connection() !== "live") return;
     const who = isolated(labelOf(store.all.keys.get(question.key_id)));
     if (QUESTIONS.test(location.hash)) announce(who);
-    else toast(`${who} has a question`);
+    else toast(`${who} has a question`, { href: `#/questions/${id}` });
   });
 
   const count = () => {

@@ -151,7 +151,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
       store.put("questions", await api.questions.answer.mutate(sent, options));
       forgetDraft(noteName(id));
       receipts.add(id, "opened");
-      toast("Answer sent");
+      toast("Answer sent", { href: `#/questions/${id}` });
       return true;
     } catch (error) {
       const why = faultOf(error);

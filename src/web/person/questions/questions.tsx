@@ -82,7 +82,10 @@ export function Pending({ questions }: { questions: readonly Question[] }) {
         answered.current.delete(id);
         if (!here && (had_focus || drafted)) {
           const unsent = drafted ? " Your draft wasn't sent." : "";
-          toast(`${ENDED[ended?.status ?? "cancelled"]}.${unsent}`);
+          toast(`${ENDED[ended?.status ?? "cancelled"]}.${unsent}`, {
+            href: `#/questions/${id}`,
+            says_more: drafted,
+          });
         }
         if (!had_focus) continue;
         const cards = list.current?.querySelectorAll<HTMLElement>("article");

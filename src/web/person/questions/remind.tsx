@@ -4,7 +4,7 @@ import { Bell } from "lucide-react";
 import { faultOf, type Question } from "../../state/api.ts";
 import { Button } from "../../ui/button.tsx";
 import { momentOf } from "../../ui/time.ts";
-import { toast } from "../../ui/toast.tsx";
+import { announceResult, toast } from "../../ui/toast.tsx";
 import { useAction } from "../../ui/use-action.ts";
 import { useNow } from "../../ui/use-now.ts";
 import { useSession } from "../use-store.ts";
@@ -37,7 +37,7 @@ export function Remind({ question }: { question: Question }) {
       try {
         const next = await api.questions.remind.mutate({ question_id: id, minutes });
         store.put("questions", next);
-        toast(`It rings again at ${momentOf(next.remind_at ?? now, now)}`);
+        announceResult(`It rings again at ${momentOf(next.remind_at ?? now, now)}`);
       } catch (error) {
         toast(faultOf(error).message, { bad: true });
       }

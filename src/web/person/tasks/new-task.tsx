@@ -89,7 +89,7 @@ function Form({ agent }: { agent: string | null }) {
       // Stay if the person has navigated elsewhere, or begun another task.
       const here = location.hash.startsWith("#/tasks/new") && !changed;
       if (here) go(`tasks/${task.id}`, { replace: true });
-      else toast("Task created");
+      else toast("Task created", { href: `#/tasks/${task.id}` });
     });
   };
   return (

@@ -10,7 +10,7 @@ import { onPushChannel, pushChannelId } from "../../../state/push-channel.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Switch } from "../../../ui/field.tsx";
 import { Problem, Skeleton } from "../../../ui/parts.tsx";
-import { toast } from "../../../ui/toast.tsx";
+import { announceResult } from "../../../ui/toast.tsx";
 import { useLoaded } from "../../../ui/use-loaded.ts";
 import { notificationState, setNotifications } from "../../questions/notifications.ts";
 import { useSession, useStore } from "../../use-store.ts";
@@ -62,7 +62,7 @@ function Push({ onPermission }: { readonly onPermission: () => void }) {
       onPermission();
       if (Notification.permission !== "granted") return;
       await subscribe(api, with_key);
-      toast("Notifications are on");
+      announceResult("Notifications are on");
     });
   const stop = () =>
     run(async () => {
