@@ -3,10 +3,13 @@
 import { z } from "zod";
 import {
   Channel,
+  ChannelCheckInput,
   ChannelInput,
   ChannelLink,
   ChannelLinkInput,
   ChannelPatch,
+  ChannelProblem,
+  channelCheckRule,
   channelRule,
   TestCode,
 } from "../src/model/channel.ts";
@@ -53,6 +56,22 @@ export const channels = router({
         .meta({ id: "ChannelWithSecret" }),
     )
     .mutation(({ ctx, input }) => ctx.services.channels.create(ctx.caller, input)),
+
+  check: account
+    .meta({
+      openapi: route("POST /v1/channels/check", "checkChannel", {
+        summary: "See why a channel would not work on this server",
+        description:
+          "Creates nothing, and sends nothing to the URL. `problem` is null if nothing is known against the channel.",
+      }),
+      may_be_slow: true,
+      rules: channelCheckRule,
+    })
+    .input(ChannelCheckInput)
+    .output(z.object({ problem: ChannelProblem.nullable() }).meta({ id: "ChannelCheckResult" }))
+    .mutation(async ({ ctx, input }) => ({
+      problem: await ctx.services.channels.check(ctx.caller, input, ctx.scope.linkBase().url),
+    })),
 
   createLink: account
     .meta({

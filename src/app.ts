@@ -262,6 +262,7 @@ export async function createApp(
           public_url: config.PUBLIC_URL?.replace(/\/$/, ""),
           account_creation: config.ACCOUNT_CREATION,
           hadFirstAccount: core.startCode.isUsed,
+          devices: core.sender.lanesFor("start").length > 0,
           admin: config.ADMIN_TOKEN !== undefined,
         }),
         ...admin_surface?.routes,

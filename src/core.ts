@@ -29,6 +29,7 @@ import type { Channel } from "./notify/channel.ts";
 import { codeOf } from "./notify/codes.ts";
 import { createHostSlots } from "./notify/host-slots.ts";
 import { createListener } from "./notify/listener.ts";
+import { createReachCheck } from "./notify/reach-check.ts";
 import { connectLanes, createSender } from "./notify/sender.ts";
 import { createUrlCheck } from "./notify/webhooks/url-check.ts";
 import { createWebhookWorker } from "./notify/webhooks/worker.ts";
@@ -261,6 +262,7 @@ export async function createCore(deps: AppDeps) {
     channels: createChannels({
       ...service_deps,
       checkUrl,
+      checkReach: createReachCheck(outbound),
       admitAddressUse,
       webhooks,
       channels,

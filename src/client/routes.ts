@@ -33,6 +33,7 @@ export const ROUTES = {
   channels: {
     list: { method: "GET", path: "/v1/channels" },
     create: { method: "POST", path: "/v1/channels", body: true },
+    check: { method: "POST", path: "/v1/channels/check", body: true },
     createLink: { method: "POST", path: "/v1/channels/links", body: true },
     getLink: { method: "GET", path: "/v1/channels/links/{link_id}" },
     confirmLink: { method: "POST", path: "/v1/channels/links/{link_id}/confirm" },

@@ -164,6 +164,37 @@ export function channelRule(_caller: unknown, raw: unknown): FieldReasons {
   };
 }
 
+/** Body of `POST /v1/channels/check` (§19.2.11). */
+export const ChannelCheckInput = z
+  .strictObject({
+    type: ChannelType,
+    url: ChannelUrl.exactOptional().meta({
+      description: "For `webhook` and `ntfy`, as when the channel is created",
+    }),
+  })
+  .meta({ id: "ChannelCheck" });
+export type ChannelCheckInput = z.infer<typeof ChannelCheckInput>;
+
+/** Why a channel could not work (§19.2.11). */
+export const ChannelProblem = z
+  .object({
+    code: z.string().meta({ description: "`own_address`, `off`, or a fault of the connection" }),
+    refused: z.boolean().meta({ description: "True if the channel cannot be created" }),
+    detail: z.string().meta({ description: "In words" }),
+  })
+  .meta({ id: "ChannelProblem" });
+export type ChannelProblem = z.infer<typeof ChannelProblem>;
+
+/** Which types have a `url` when they are checked. */
+export function channelCheckRule(_caller: unknown, raw: unknown): FieldReasons {
+  if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return {};
+  const type = "type" in raw ? raw.type : undefined;
+  const has_url = "url" in raw;
+  if (type === "webhook" && !has_url) return { url: "is required" };
+  const without = type === "web_push" || type === "telegram";
+  return without && has_url ? { url: "is not for this type" } : {};
+}
+
 /** Types whose channels are added by a link (§19.2.7). */
 const LinkType = z.enum(["telegram"]).meta({ id: "ChannelLinkType" });
 

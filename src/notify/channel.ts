@@ -39,6 +39,11 @@ export interface Channel<Request = unknown, Answer = unknown> {
     config: Config,
     ids: Pick<Ids, "random">,
   ): NewTarget | { readonly fields: FieldReasons };
+  /**
+   * A URL of the service that can be read without an effect, to learn if the service can be reached. `url`: what the
+   * client gave. Absent if there is none.
+   */
+  pageOf?(url: string | null, config: Config): string;
   /** Why the configuration turns it off, for the operator; null if it is on. */
   whyOff?(config: Config): string | null;
   /** The request to send, of bounded size; null if this address does not get this notification. Pure. */

@@ -124,8 +124,9 @@ export function createSender(options: SenderOptions) {
     start(): void {
       for (const { name, whyOff } of channels) {
         if (lanes.some(({ channel }) => channel.name === name)) continue;
-        const reason = whyOff?.(config) ?? "it is not configured";
-        log.info("channel is off", { channel: name, reason });
+        const reason = whyOff?.(config);
+        // What nobody configured is not missed.
+        if (reason != null) log.info("channel is off", { channel: name, reason });
       }
       wake();
     },

@@ -21,7 +21,9 @@ import type { AccountCaller } from "../model/caller.ts";
 import type { Channel, ChannelInput, ChannelPatch } from "../model/channel.ts";
 import type { TestOutcome } from "../model/delivery.ts";
 import type { Channel as LaneChannel, TargetInput } from "../notify/channel.ts";
+import type { ReachCheck } from "../notify/reach-check.ts";
 import type { UrlCheck } from "../notify/webhooks/url-check.ts";
+import { createChannelCheck } from "./channel-check.ts";
 import {
   type ChannelTransport,
   createLaneTransport,
@@ -42,6 +44,7 @@ interface ChannelsDeps
     LaneTransportDeps {
   readonly config: Config;
   readonly checkUrl: UrlCheck;
+  readonly checkReach: ReachCheck;
   /** Every notification channel. A client can create those that have `register`. */
   readonly channels: readonly LaneChannel[];
   readonly admitAddressUse: AdmitAddressUse;
@@ -175,6 +178,8 @@ export function createChannels(deps: ChannelsDeps) {
         ...shown,
       };
     },
+
+    check: createChannelCheck(deps),
 
     /** The key that browsers subscribe with; `404 not_found` while Web Push is off. */
     async key(): Promise<{ public_key: string }> {

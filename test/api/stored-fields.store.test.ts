@@ -240,6 +240,8 @@ const UNREAD: Readonly<Record<string, string>> = {
   "pairings.claim token": "a secret",
   "recovery.claim code": "a secret",
   "recovery.claim token": "a secret",
+  "channels.check type": "checked, not stored",
+  "channels.check url": "checked, not stored",
   "channels.create buttons": "no request reads it",
   "channels.create subscription": "a secret",
   "channels.create token": "a secret",

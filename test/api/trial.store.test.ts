@@ -184,6 +184,7 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
     refused: ({ channel_id }) => [[`PATCH /v1/channels/${channel_id}`, { sends: ["tasks"] }]],
   },
   "channels.delete": { refused: ({ channel_id }) => [[`DELETE /v1/channels/${channel_id}`]] },
+  "channels.check": { refused: () => [["POST /v1/channels/check", { type: "web_push" }]] },
   "channels.createLink": { refused: () => [["POST /v1/channels/links", LINK]] },
   "channels.getLink": "reads",
   // Somebody has opened it, so that only the trial is in the way.

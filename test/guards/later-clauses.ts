@@ -138,6 +138,7 @@ export const LATER_CLAUSES: readonly Clause[] = [
   clause("§19.2.7", "a link: one who opens it, 10 minutes, 5 of an account, no channel before"),
   clause("§19.2.8", "who opened a link"),
   clause("§19.2.10", "the code of a test: once, 10 minutes, its own channel; any process"),
+  clause("§19.2.11", "why a channel could not work here, before it is created"),
   clause("§19.2.9", "201 with the channel; 409 while nobody opened it; a repetition"),
   clause("§19.3", "deliveries of channels"),
   clause("§19.4.1", "every event of tasks, questions and keys"),

@@ -97,6 +97,7 @@ test("a missing required field is 422 [§9.2.1 422]", async () => {
     "PUT /v1/tasks/{task_id}/live-activity": ["device_id", "push_token"],
     "DELETE /v1/tasks/{task_id}/live-activity": ["device_id"],
     "POST /v1/channels": ["type", "label"],
+    "POST /v1/channels/check": ["type"],
     "POST /v1/channels/links": ["type", "label"],
     "POST /v1/channels/{channel_id}/reached": ["code"],
     "POST /v1/questions": ["prompt"],

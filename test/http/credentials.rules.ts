@@ -140,6 +140,10 @@ export const RULES: Readonly<Record<string, Rule>> = {
     access: "account",
     actions: { "[§19.2.2]": { input: () => WEBHOOK, success: 201 } },
   },
+  "channels.check": {
+    access: "account",
+    actions: { "[§19.2.11]": { input: () => ({ type: "web_push" }), success: 200 } },
+  },
   // Without a bot none can be made: test/api/channel-links.store.test.ts tests who may see and confirm a link.
   "channels.createLink": { access: "account", actions: {} },
   "channels.getLink": { access: "account", actions: {} },

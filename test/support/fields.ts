@@ -177,6 +177,13 @@ export const FIELDS: Readonly<Record<string, Row>> = {
     ),
   },
   type: oneOf("webhook", "ntfy"),
+  "channels.check type": oneOf("web_push"),
+  // A URL that cannot be called is the outcome of the check.
+  "channels.check url": {
+    bad: [...NO_TEXT, ...NOT_STORABLE, "null", ...json("", "x", "//example.com", MARK)],
+    good: json("http://127.0.0.1:9/hook", "ftp://example.com/", "https://10.0.0.1/"),
+    beside: { type: "webhook" },
+  },
   "channels.createLink type": oneOf("telegram"),
   "channels.createLink token": {
     bad: [...NO_TEXT, "null", ...json("", "1:2", MARK, "7".repeat(201), "701:é", " 1:2")],

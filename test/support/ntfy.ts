@@ -188,6 +188,8 @@ export async function startNtfy(options: NtfyOptions = {}) {
     return { status: 200, body: { ...shown, ...(replaces && sequence_id && { sequence_id }) } };
   };
   const server = createServer(async (request, response) => {
+    // https://docs.ntfy.sh/config/#health-checks
+    if (request.url === "/v1/health") return void response.end('{"healthy":true}\n');
     received++;
     open++;
     response.on("close", () => open--);

@@ -268,6 +268,8 @@ export async function startTelegram({ clock, strict = true }: TelegramOptions = 
   const server = createServer(async (request, response) => {
     let body = "";
     for await (const chunk of request) body += chunk;
+    // No method of the Bot API: Telegram leads to its documentation.
+    if (request.url === "/") return send(response, 302, "");
     const [, token = "", method = ""] = /^\/bot([^/]*)\/(\w+)$/.exec(request.url ?? "") ?? [];
     const params = body === "" ? {} : JSON.parse(body);
     if (method !== "getUpdates") calls.push({ method, params });

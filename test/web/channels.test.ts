@@ -230,3 +230,49 @@ webTest("a slow channel test can't be sent twice, and the 7th in an hour is refu
   const limit = /A channel can be tested at most 6 times in an hour\. Try again in \d+ minutes\./;
   await page.getByText(limit).waitFor();
 });
+
+webTest("a form says before it saves what would not work here, by key and by touch", async () => {
+  expectComplaints(/422/);
+  const closed = await startTestApp({
+    env: { NTFY_SERVER: "http://127.0.0.1:9", TELEGRAM_API_ROOT: "http://127.0.0.1:9" },
+  });
+  const person = await createPerson(closed.url);
+  const page = await openPage(closed.url, { as: person, at: "#/account" });
+  const form = page.getByRole("dialog");
+  const warning = form.getByRole("alert").filter({ hasText: "It won't work like this." });
+  const open = async (way: RegExp) => {
+    await page.getByRole("button", { name: "Add a channel" }).click();
+    await form.getByRole("button", { name: way }).click();
+  };
+  await open(/^Webhook/);
+  await form.getByLabel("Name").fill("Nobody");
+  await form.getByLabel("URL").fill("https://10.0.0.1/hook");
+  await page.keyboard.press("Enter");
+  await warning.getByText(/OUTBOUND_PRIVATE/).waitFor();
+  // It would be refused, so nothing is offered.
+  await form.getByRole("button", { name: "Add webhook" }).waitFor();
+  expect(await channelsOf(person)).toEqual([]);
+  for (const size of [PHONE, DESK]) {
+    await page.setViewportSize(size);
+    await untilSettled(page);
+    expect(await violations(page)).toEqual([]);
+    await expectNoOverflow(page);
+  }
+  // A change takes it back.
+  await form.getByLabel("URL").fill("https://10.0.0.2/hook");
+  expect(await warning.count()).toBe(0);
+  await page.keyboard.press("Escape");
+  await form.waitFor({ state: "detached" });
+
+  // Before a bot is made that could not be used.
+  await open(/^Telegram/);
+  await warning.getByText(/cannot connect to 127\.0\.0\.1:9/).waitFor();
+  await form.getByText("so you make one").waitFor();
+  await form.getByRole("button", { name: "Other ways" }).click();
+  await form.getByRole("button", { name: /^ntfy/ }).click();
+  await form.getByRole("button", { name: "Make a topic" }).click();
+  await warning.getByText(/cannot connect/).waitFor();
+  expect(await channelsOf(person)).toEqual([]);
+  await form.getByRole("button", { name: "Add it anyway" }).click();
+  await until(async () => (await channelsOf(person)).length === 1);
+});

@@ -2,11 +2,14 @@
 
 import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
+import { startApple } from "../support/apple.ts";
 import { createPerson, DEVICE } from "../support/client.ts";
 import { browserTests, expectComplaints, goOffline, openPage, untilLive } from "./browser.ts";
 
 const webTest = browserTests({ worker: true });
-const app = await startTestApp();
+/** With a device channel, the page shows devices; without one, only if one is registered. */
+const app = await startTestApp({ env: (await startApple()).env("SANDBOX") });
+const plain = await startTestApp();
 
 async function createOwner() {
   const person = await createPerson(app.url);
@@ -24,6 +27,20 @@ webTest("the list of devices loads once the server is reachable again", async ()
   await untilLive(page);
   await devices.getByText(DEVICE.model).waitFor();
   await devices.getByRole("alert").waitFor({ state: "detached" });
+});
+
+webTest("without an app, the page mentions none", async () => {
+  const page = await openPage(plain.url, { as: await createPerson(plain.url), at: "#/account" });
+  await page.getByRole("switch", { name: "Nudges" }).waitFor();
+  await page.getByText("No channels yet").waitFor();
+  const words = await page.locator("main").textContent();
+  expect(words).not.toMatch(/Live activities|\bDevices\b|\bthe app\b/);
+  // With one that is registered all the same, its section is there.
+  const owner = await createPerson(plain.url);
+  await owner.send(`PUT /v1/devices/dev_${crypto.randomUUID()}`, DEVICE);
+  const other = await openPage(plain.url, { as: owner, at: "#/account" });
+  await other.getByRole("heading", { name: "Devices" }).waitFor();
+  await other.getByRole("switch", { name: "Live activities" }).waitFor();
 });
 
 webTest("a device is removed even if the response was lost", async () => {

@@ -23,7 +23,7 @@ webTest("states shown by backgrounds stay visible in forced-colors mode", async 
   const navigation = page.getByRole("navigation", { name: "Main" });
   const current = await background(navigation.getByRole("link", { name: "Account" }));
   expect(current).not.toBe(await background(navigation.getByRole("link", { name: "Tasks" })));
-  const live = page.getByRole("switch", { name: "Live activities" });
+  const live = page.getByRole("switch", { name: "Nudges" });
   const track = live.locator("+ span");
   const knobs: string[] = [];
   for (const on of [true, false]) {

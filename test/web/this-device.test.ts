@@ -64,7 +64,7 @@ for (const [name, one] of Object.entries(CASES)) {
     }
     // The other settings stay where they are.
     await page.getByRole("button", { name: "Add a channel" }).waitFor();
-    await page.getByRole("switch", { name: "Live activities" }).waitFor();
+    await page.getByRole("switch", { name: "Nudges" }).waitFor();
   });
 }
 

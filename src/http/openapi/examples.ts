@@ -255,6 +255,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       secret: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDpZk3Vy1mQ0k=",
     },
   },
+  "POST /v1/channels/check": { request: { type: "telegram" }, response: { problem: null } },
   "POST /v1/channels/links": {
     request: { type: "telegram", label: "My phone" },
     response: { ...link, from: null },

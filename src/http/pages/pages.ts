@@ -19,6 +19,8 @@ interface PagesOptions {
   readonly hadFirstAccount: () => Promise<boolean>;
   /** The program that this server hands out; null if it has none. */
   readonly program: OwnProgram | null;
+  /** True if the server can notify devices, which an app registers (§14). */
+  readonly devices: boolean;
   /** True if there is a page for the admin. */
   readonly admin: boolean;
 }
@@ -59,12 +61,15 @@ export function createPages({
   account_creation,
   hadFirstAccount,
   program,
+  devices,
   admin,
 }: PagesOptions): Record<string, { GET: Handler }> {
-  const get = lazily(async () => build(await sources(), { public_url, program, account_creation }));
-  const getClosed = lazily(async () =>
-    build(await sources(), { public_url, program, account_creation: "off" }),
-  );
+  const getFor = (mode: PagesOptions["account_creation"]) =>
+    lazily(async () =>
+      build(await sources(), { public_url, program, account_creation: mode, devices }),
+    );
+  const get = getFor(account_creation);
+  const getClosed = getFor("off");
   let is_closed = false;
   /** The page that offers an account only while one can be created. */
   const getCurrent = async () => {
@@ -108,7 +113,8 @@ function build(
     public_url,
     program,
     account_creation,
-  }: Pick<PagesOptions, "public_url" | "program" | "account_creation">,
+    devices,
+  }: Pick<PagesOptions, "public_url" | "program" | "account_creation" | "devices">,
 ) {
   const [icon, maskable, touch] = icons as [Asset, Asset, Asset];
   const all = [...person.assets, ...icons];
@@ -122,6 +128,7 @@ function build(
     ...(account_creation === "open"
       ? []
       : [`<meta name="relay-account-creation" content="${account_creation}">`]),
+    ...(devices ? ['<meta name="relay-devices" content="on">'] : []),
     // A proxy with its own sign-in in front of the server rejects requests without its cookie.
     '<link rel="manifest" href="manifest.webmanifest" crossorigin="use-credentials">',
     // The home screen of iOS does not support SVG.

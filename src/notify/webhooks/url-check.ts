@@ -10,6 +10,9 @@ const REASONS: Partial<Record<OutboundFault, string>> = {
   unknown_host: "must name a host that has an address",
 };
 
+/** True for a fault that a channel with the URL is refused for. */
+export const isRefused = (fault: OutboundFault): boolean => fault in REASONS;
+
 interface UrlCheckOptions {
   readonly outbound: Outbound;
   /** Real time, also in tests. */

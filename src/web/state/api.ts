@@ -19,6 +19,7 @@ export type Status = Task["status"];
 export type Priority = Task["priority"];
 export type Question = Outputs["questions"]["get"];
 export type Channel = Outputs["channels"]["list"]["channels"][number];
+export type ChannelProblem = NonNullable<Outputs["channels"]["check"]["problem"]>;
 export type ChannelLink = Outputs["channels"]["getLink"];
 export type TestOutcome = Outputs["channels"]["test"];
 export type Delivery = Outputs["deliveries"]["list"]["deliveries"][number];

@@ -17,6 +17,7 @@ export const ntfy: Channel<NtfyRequest, NtfyAnswer> = {
   supports: (kind) => kind === "question" || kind === "task",
   replaces: "if_known",
   register,
+  pageOf: (url, config) => `${new URL(url ?? config.NTFY_SERVER).origin}/v1/health`,
   render,
   hasTestButton,
   classify,

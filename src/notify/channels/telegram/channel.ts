@@ -14,6 +14,7 @@ export const telegram: Channel<TelegramRequest, TelegramAnswer> = {
   lanes: [LANE],
   supports: (kind) => kind === "question" || kind === "task",
   replaces: "always",
+  pageOf: (_url, { TELEGRAM_API_ROOT }) => `${TELEGRAM_API_ROOT}/`,
   register: () => ({ fields: { type: "is added by a link: POST /v1/channels/links" } }),
   render,
   classify,

@@ -1,8 +1,9 @@
 /** The account view: browser settings, recovery code, token, devices, sign-out and deletion. */
 
 import { LogOut, RefreshCw, Smartphone, Trash2 } from "lucide-react";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { type Account, type Device, faultOf } from "../../state/api.ts";
+import { notifiesDevices } from "../../state/server-url.ts";
 import { leave, replaceToken, unconfirmedToken } from "../../state/session.ts";
 import { Ago } from "../../ui/ago.tsx";
 import { Button, IconButton } from "../../ui/button.tsx";
@@ -20,6 +21,10 @@ import { SignOut } from "./sign-out.tsx";
 import { TrialNote, useTrialEnd } from "./trial.tsx";
 
 export function AccountView() {
+  const devices = useDevices();
+  // Without an app, nothing of it is shown. The removal of its last device leaves its section.
+  const has_app = useRef(notifiesDevices());
+  has_app.current ||= (devices.all?.length ?? 0) > 0;
   return (
     <>
       <Heading>Account</Heading>
@@ -28,20 +33,20 @@ export function AccountView() {
         <Section title="Notifications">
           <ChannelSettings />
         </Section>
-        <Settings />
+        <Settings has_app={has_app.current} />
         <Section title="Sign-ins">
           <SignInList />
         </Section>
         <RecoverySettings />
         <Token />
-        <Devices />
+        {has_app.current && <Devices {...devices} />}
         <End />
       </div>
     </>
   );
 }
 
-function Settings() {
+function Settings({ has_app }: { readonly has_app: boolean }) {
   const { api, store } = useSession();
   const account = useStore((one) => one.account());
   const in_trial = useTrialEnd() !== null;
@@ -58,14 +63,16 @@ function Settings() {
   };
   return (
     <Section title="Settings">
-      <Switch
-        label="Live activities"
-        hint="Show tasks in progress on the lock screen of your devices."
-        checked={account?.settings.live_activities ?? false}
-        disabled={account === null || in_trial}
-        onChange={({ target }) => void change({ live_activities: target.checked })}
-      />
-      <div className="mt-4">
+      <div className="space-y-4">
+        {has_app && (
+          <Switch
+            label="Live activities"
+            hint="Show tasks in progress on the lock screen of your devices."
+            checked={account?.settings.live_activities ?? false}
+            disabled={account === null || in_trial}
+            onChange={({ target }) => void change({ live_activities: target.checked })}
+          />
+        )}
         <Switch
           label="Nudges"
           hint="A question that nobody has answered rings once more before it expires."
@@ -137,14 +144,19 @@ function Token() {
   );
 }
 
-function Devices() {
+/** The devices of the account; `all` is null before they are loaded. */
+function useDevices() {
   const { api } = useSession();
-  const [removing, setRemoving] = useState<Device | null>(null);
   const loads = useStore((store) => store.loads());
-  const in_trial = useTrialEnd() !== null;
   // Devices have no events (§7.3.5), so they are read again after each reconnect.
   const { value, setValue, fault, load } = useLoaded(loads, () => api.devices.list.query({}));
-  const devices = value?.devices;
+  return { all: value?.devices ?? null, setValue, fault, load };
+}
+
+function Devices({ all, setValue, fault, load }: ReturnType<typeof useDevices>) {
+  const { api } = useSession();
+  const [removing, setRemoving] = useState<Device | null>(null);
+  const in_trial = useTrialEnd() !== null;
   const remove = async ({ id }: Device) => {
     try {
       await api.devices.delete.mutate({ device_id: id });
@@ -157,13 +169,13 @@ function Devices() {
   return (
     <Section title="Devices">
       {fault && <Problem>{fault.message}</Problem>}
-      {devices?.length === 0 && (
+      {all?.length === 0 && (
         <p className="text-soft">
           No devices yet. Phones and tablets appear here once you sign in to the app.
         </p>
       )}
       <ul className="divide-y divide-line">
-        {devices?.map((device) => (
+        {all?.map((device) => (
           <li key={device.id} className="flex items-center gap-3 py-2">
             <Smartphone aria-hidden className="size-5 shrink-0 text-soft" />
             <div className="min-w-0 flex-1">
@@ -228,8 +240,8 @@ function End() {
         action="Delete everything"
         onConfirm={remove}
       >
-        All agents lose access immediately, and all tasks, questions and devices are deleted. This
-        can't be undone.
+        All agents lose access immediately, and all tasks and questions are deleted. This can't be
+        undone.
       </Confirm>
     </div>
   );

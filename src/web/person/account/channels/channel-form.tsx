@@ -8,6 +8,7 @@ import { FormProblem } from "../../../ui/parts.tsx";
 import { useAction } from "../../../ui/use-action.ts";
 import { useSession } from "../../use-store.ts";
 import { PRIORITY_OPTIONS } from "../../words.ts";
+import { ProblemNote, useChannelCheck } from "./channel-problem.tsx";
 
 type Settings = Pick<Channel, "label" | "sends" | "min_priority" | "quiet_hours">;
 
@@ -28,9 +29,11 @@ export function NewWebhookForm({ onCreated }: NewProps) {
     min_priority: "low",
     quiet_hours: null,
   });
+  const check = useChannelCheck({ type: "webhook", url: url.trim() });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void run(async () => {
+      if (!(await check.passes())) return;
       const given = { ...settings, type: "webhook", url: url.trim() } as const;
       const { channel, secret } = await api.channels.create.mutate(given);
       onCreated(channel, secret ?? null);
@@ -53,8 +56,9 @@ export function NewWebhookForm({ onCreated }: NewProps) {
       />
       <SettingFields type="webhook" value={settings} onChange={setSettings} fault={fault} />
       <FormProblem fault={fault} />
+      <ProblemNote problem={check.problem} />
       <Button type="submit" variant="primary" busy={busy} className="w-full">
-        Add webhook
+        {check.problem?.refused === false ? "Add it anyway" : "Add webhook"}
       </Button>
     </form>
   );

@@ -9,6 +9,7 @@ import { QrImage } from "../../../ui/qr-image.tsx";
 import { Snippet } from "../../../ui/secret.tsx";
 import { useAction } from "../../../ui/use-action.ts";
 import { useSession } from "../../use-store.ts";
+import { ProblemNote, useChannelCheck } from "./channel-problem.tsx";
 import { ProvenTest } from "./proven-test.tsx";
 
 /** Where to get the app. */
@@ -69,9 +70,11 @@ function NtfyForm({ onMade }: { onMade: (made: Made) => void }) {
   const given = own ? url.trim() : "";
   const has_topic = given.replace(/^https?:\/\/[^/]*\/?/, "") !== "";
   const buttons = chosen ?? token.trim() !== "";
+  const check = useChannelCheck({ type: "ntfy", ...(given !== "" && { url: given }) });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void run(async () => {
+      if (!(await check.passes())) return;
       const { channel, url: made } = await api.channels.create.mutate({
         type: "ntfy",
         label: "ntfy",
@@ -146,8 +149,13 @@ function NtfyForm({ onMade }: { onMade: (made: Made) => void }) {
         </>
       )}
       <FormProblem fault={fault} />
+      <ProblemNote problem={check.problem} />
       <Button type="submit" variant="primary" busy={busy} className="w-full">
-        {has_topic ? "Add this topic" : "Make a topic"}
+        {check.problem?.refused === false
+          ? "Add it anyway"
+          : has_topic
+            ? "Add this topic"
+            : "Make a topic"}
       </Button>
     </form>
   );

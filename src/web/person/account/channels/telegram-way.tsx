@@ -12,6 +12,7 @@ import { useAction } from "../../../ui/use-action.ts";
 import { useLoaded } from "../../../ui/use-loaded.ts";
 import { useNow } from "../../../ui/use-now.ts";
 import { useSession } from "../../use-store.ts";
+import { ProblemNote, problemOf } from "./channel-problem.tsx";
 
 /** Seconds between two looks whether somebody opened the link. */
 const LOOK_EVERY = 1;
@@ -73,13 +74,17 @@ interface OwnBotProps {
 
 /** This server has no bot: the person makes one. */
 function OwnBot({ making: { busy, fault }, onToken }: OwnBotProps) {
+  const { api } = useSession();
   const [token, setToken] = useState("");
+  // Before the person makes a bot that could not be used here.
+  const { value: problem } = useLoaded("once", () => problemOf(api, { type: "telegram" }));
   const submit = (event: FormEvent) => {
     event.preventDefault();
     onToken(token.trim());
   };
   return (
     <form onSubmit={submit} className="space-y-5">
+      <ProblemNote problem={problem ?? null} />
       <p>This server has no bot of its own, so you make one. It takes a minute:</p>
       <ol className="list-decimal space-y-1 pl-5">
         <li>
