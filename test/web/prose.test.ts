@@ -50,7 +50,7 @@ webTest(
       await shown.locator("strong").getByText("version 2").waitFor();
       await untilSettled(page);
       expect(await shown.locator("em").first().textContent()).toMatch(/changes|you/);
-      expect(await shown.locator("ol > li").count()).toBe(2);
+      expect(await shown.locator("ol.list-decimal > li").count()).toBe(2);
       expect(await shown.locator("ol ul > li").allTextContents()).toEqual(["tables", "indexes"]);
       const sign = shown.locator("ol ul").evaluate((one) => getComputedStyle(one).listStyleType);
       expect(await sign).toContain("–");
