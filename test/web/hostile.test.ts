@@ -76,7 +76,7 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
       };
       for (const [view, address] of Object.entries(views)) {
         await page.goto(`${app.url}/${address}`);
-        await page.locator("h1, [role=dialog] h2").last().waitFor();
+        await page.locator("h1, [role=dialog] h2").filter({ visible: true }).last().waitFor();
         await until(async () => (await page.getByLabel(/^Loading/).count()) === 0);
         await expectNoOverflow(page);
         if (view === "task") {
@@ -85,8 +85,10 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
             task.title,
           );
           await page.getByRole("button", { name: "Delete" }).click();
-          await page.getByRole("alertdialog").waitFor();
-          await page.keyboard.press("Escape");
+          const undo = page.getByRole("button", { name: "Undo", exact: true });
+          await undo.waitFor();
+          await expectNoOverflow(page);
+          await undo.click();
         }
         if (PICTURES) {
           await mkdir(PICTURES, { recursive: true });

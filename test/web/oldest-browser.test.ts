@@ -76,7 +76,7 @@ webTest(
     await old.getByText("Answer sent").waitFor();
     for (const [view, address] of Object.entries(views)) {
       await go(old, address.replace(/^#\//, ""));
-      await old.locator("h1, [role=dialog] h2").last().waitFor();
+      await old.locator("h1, [role=dialog] h2").filter({ visible: true }).last().waitFor();
       await untilSettled(old);
       await expectNoFault(old);
       expect([view, await old.locator("[data-connection=live]").count()]).toEqual([view, 1]);
