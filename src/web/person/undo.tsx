@@ -108,7 +108,8 @@ function Bar({ change, late }: BarProps) {
       onPointerLeave={() => hold(false)}
       onFocus={() => hold(true)}
       onBlur={() => hold(false)}
-      className="flex min-w-0 items-center gap-2 rounded-xl bg-ink py-1 pr-1 pl-4 text-bg shadow-lift"
+      // Where there is little room, the last one alone is shown.
+      className="flex min-w-0 items-center gap-2 rounded-xl bg-ink py-1 pr-1 pl-4 text-bg shadow-lift [@media(max-height:40rem)]:not-last:hidden"
     >
       <p id={`${id}-done`} className="min-w-0 flex-1 py-1.5">
         <span className="block truncate">

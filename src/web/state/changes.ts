@@ -99,22 +99,34 @@ export function callOf(action: ChangeAction, id: string) {
   return { procedure: "tasks.update", input: { task_id: id, status: TARGETS[action] } };
 }
 
+/** The functions of the changes that wait: the store compares them, to show again only what is affected. */
+const made = new Map<string, Cover>();
+
+/** How a task is seen while it waits to be finished or cancelled. */
+function coverOf(action: keyof typeof TARGETS, at: number): Cover {
+  const name = `${action} ${at}`;
+  const cover: Cover =
+    made.get(name) ??
+    ((task) => ({
+      ...task,
+      status: TARGETS[action],
+      progress: action === "finish" ? 100 : task.progress,
+      completed_at: action === "finish" ? at : null,
+      updated_at: Math.max(task.updated_at, at),
+      silent_since: null,
+    }));
+  made.set(name, cover);
+  return cover;
+}
+
 /** What the views see while the changes wait. */
 export function coversOf(changes: readonly WaitingChange[]): ReadonlyMap<string, Cover> {
+  if (changes.length === 0) made.clear();
   const covers = new Map<string, Cover>();
   for (const { action, subjects, at } of changes) {
     for (const { id } of subjects.filter(waits)) {
       if (action === "delete" || action === "delete agent") covers.set(id, "hidden");
-      else {
-        covers.set(id, (task) => ({
-          ...task,
-          status: TARGETS[action],
-          progress: action === "finish" ? 100 : task.progress,
-          completed_at: action === "finish" ? at : null,
-          updated_at: Math.max(task.updated_at, at),
-          silent_since: null,
-        }));
-      }
+      else covers.set(id, coverOf(action, at));
     }
   }
   return covers;

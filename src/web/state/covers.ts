@@ -37,12 +37,13 @@ export function createCovered() {
 
     values: <K extends Kind>(kind: K): Iterable<Resources[K]> => mapOf(kind).values(),
 
-    set(next: Covers): void {
+    /** Sets the covers. Returns the ids of tasks and keys whose cover is another one now. */
+    set(next: Covers): ReadonlySet<string> {
+      const ids = [...covers.keys(), ...next.keys()];
+      const changed = new Set(ids.filter((id) => covers.get(id) !== next.get(id)));
       covers = next;
+      return changed;
     },
-
-    isCovered: <K extends Kind>(value: Resources[K]): boolean =>
-      covers.size > 0 && seen(value) !== value,
 
     /** Notes a resource as the server has it; returns it as the views see it. */
     put<K extends Kind>(kind: K, value: Resources[K]): Resources[K] | null {

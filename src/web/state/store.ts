@@ -22,6 +22,9 @@ export interface Resources {
 }
 export type Kind = keyof Resources;
 
+/** The ids by which a resource may be covered. */
+type Subject = { readonly id: string } & Partial<Pick<Question, "key_id" | "task_id">>;
+
 const KINDS: readonly Kind[] = ["keys", "tasks", "questions"];
 
 /**
@@ -139,14 +142,15 @@ export function createStore() {
 
     /** Sets what waiting changes cover. Views see it accordingly; {@link held} is not affected. */
     cover(covers: Covers): void {
-      covered.set(covers);
+      const changed = covered.set(covers);
+      if (changed.size === 0) return;
       for (const kind of KINDS) {
-        const before = [...covered.values(kind)];
-        const now = [...all[kind].values()].filter((one) => covered.isCovered(one));
-        for (const id of new Set([...before, ...now].map((one) => one.id))) {
-          const value = held(kind, id);
-          if (value) show(kind, id, covered.put(kind, value));
+        const ids = new Set<string>();
+        for (const one of [...all[kind].values(), ...covered.values(kind)]) {
+          const { id, key_id = "", task_id }: Subject = one;
+          if (changed.has(id) || changed.has(key_id) || changed.has(task_id ?? "")) ids.add(id);
         }
+        for (const id of ids) show(kind, id, covered.put(kind, held(kind, id)!));
       }
     },
 
