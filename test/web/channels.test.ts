@@ -239,7 +239,7 @@ webTest("a form says before it saves what would not work here, by key and by tou
   const person = await createPerson(closed.url);
   const page = await openPage(closed.url, { as: person, at: "#/account" });
   const form = page.getByRole("dialog");
-  const warning = form.getByRole("alert").filter({ hasText: "It won't work like this." });
+  const warning = form.getByRole("alert").filter({ hasText: "This won't work here." });
   const open = async (way: RegExp) => {
     await page.getByRole("button", { name: "Add a channel" }).click();
     await form.getByRole("button", { name: way }).click();
@@ -267,7 +267,7 @@ webTest("a form says before it saves what would not work here, by key and by tou
   // Before a bot is made that could not be used.
   await open(/^Telegram/);
   await warning.getByText(/cannot connect to 127\.0\.0\.1:9/).waitFor();
-  await form.getByText("so you make one").waitFor();
+  await form.getByText("Make one, which takes a minute").waitFor();
   await form.getByRole("button", { name: "Other ways" }).click();
   await form.getByRole("button", { name: /^ntfy/ }).click();
   await form.getByRole("button", { name: "Make a topic" }).click();

@@ -51,7 +51,7 @@ export function NewWebhookForm({ onCreated }: NewProps) {
         value={url}
         onChange={({ target }) => setUrl(target.value)}
         placeholder="https://example.com/hook"
-        hint="It gets a test first, and nothing else until it responds with 2xx."
+        hint="Relay sends a test first, and nothing else until the URL responds with 2xx."
         error={fault?.fields.url}
       />
       <SettingFields type="webhook" value={settings} onChange={setSettings} fault={fault} />

@@ -43,7 +43,7 @@ export function ProblemNote({ problem }: { readonly problem: ChannelProblem | nu
         <p className="said flex gap-2 rounded-xl bg-warn-soft px-4 py-3 text-warn">
           <TriangleAlert aria-hidden className="mt-0.5 size-5 shrink-0" />
           <span className="min-w-0">
-            <span className="font-medium">It won't work like this.</span> {problem.detail}
+            <span className="font-medium">This won't work here.</span> {problem.detail}
           </span>
         </p>
       )}

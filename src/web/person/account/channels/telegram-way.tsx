@@ -85,7 +85,7 @@ function OwnBot({ making: { busy, fault }, onToken }: OwnBotProps) {
   return (
     <form onSubmit={submit} className="space-y-5">
       <ProblemNote problem={problem ?? null} />
-      <p>This server has no bot of its own, so you make one. It takes a minute:</p>
+      <p>This server has no bot of its own. Make one, which takes a minute:</p>
       <ol className="list-decimal space-y-1 pl-5">
         <li>
           {"Open "}

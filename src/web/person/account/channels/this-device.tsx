@@ -124,7 +124,7 @@ const NO_SERVICE =
 export const NotOnServer = () => (
   <Note title="This server can't notify browsers">
     <p>
-      {`To make it work, its operator sets PUBLIC_URL to an https address, such as the one of this page: ${location.origin}.`}
+      {`The server's operator can change that: set PUBLIC_URL to an https address, such as the address of this page, ${location.origin}.`}
     </p>
   </Note>
 );
@@ -138,7 +138,7 @@ export function Impossible({ why }: { why: Exclude<PushSupport, "supported"> }) 
         <Note title="This address can't notify you">
           <p>
             Browsers allow notifications over HTTPS only. Open Relay at an address that begins with
-            https, or at http://localhost on the machine it runs on. A channel below works at any
+            https, or at http://localhost on the machine it runs on. The channels below work at any
             address.
           </p>
         </Note>

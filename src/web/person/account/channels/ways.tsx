@@ -39,12 +39,12 @@ const ABOUT: Readonly<Record<Way, About>> = {
     icon: MonitorSmartphone,
     name: "This browser",
     needs: "Nothing to install. Notifications arrive while the browser runs.",
-    seen: "Who sees what: messages are encrypted for this browser. Its maker's push service sees only when one is sent.",
+    seen: "Who sees what: messages are encrypted for this browser. Its maker's push service sees only when a message is sent.",
   },
   telegram: {
     icon: MessageCircle,
     name: "Telegram",
-    needs: "The Telegram app. You can answer everything there, in any network.",
+    needs: "The Telegram app. You can answer every question there, from any network.",
     seen: "Who sees what: Telegram, and whoever runs the bot, can read your questions and answers.",
   },
   ntfy: {
@@ -56,8 +56,8 @@ const ABOUT: Readonly<Record<Way, About>> = {
   webhook: {
     icon: Webhook,
     name: "Webhook",
-    needs: "A program of your own, which gets each event, signed.",
-    seen: "Who sees what: only the receiver, which gets the full content.",
+    needs: "A program of your own. It gets each event, signed.",
+    seen: "Who sees what: only the receiver. It gets the full content.",
   },
 };
 
