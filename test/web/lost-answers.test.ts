@@ -5,7 +5,14 @@ import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { ask, client, createPair, createPerson } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { browserTests, expectComplaints, openPage, openProfile, press } from "./browser.ts";
+import {
+  browserTests,
+  expectComplaints,
+  inHistory,
+  openPage,
+  openProfile,
+  press,
+} from "./browser.ts";
 import { drawn } from "./page-checks.ts";
 
 const webTest = browserTests();
@@ -132,7 +139,7 @@ webTest("an answer counts as given even if the response was lost", async () => {
   await press(page.getByRole("button", { name: "Yes" }));
   // The event arrives anyway, and nobody else answered.
   await page.getByText("All caught up").waitFor();
-  await page.getByText("Answered", { exact: true }).waitFor();
+  await inHistory(page, "Really?").getByText("Answered").waitFor();
   expect(await page.getByText("elsewhere").count()).toBe(0);
   expect((await agent.send(`GET /v1/questions/${id}`)).body.answer).toBe("Yes");
 });
