@@ -198,9 +198,10 @@ export function createRecovery(deps: ServiceDeps) {
         if (taken![0] === 1) {
           // A simultaneous request with the same code and token came first.
           const [again] = await store.read(recoveryCodeByDigest({ digest: code_digest }));
-          const [own] = again?.session_id
-            ? await store.read(sessionById({ id: again.session_id, account_id }))
-            : [];
+          const [own] =
+            again?.session_id && again.used_digest === code_digest
+              ? await store.read(sessionById({ id: again.session_id, account_id }))
+              : [];
           return own?.digest === token_digest ? undefined : failFields({ token: "must be new" });
         }
         const rows = await store.read(sessionsOfAccount({ account_id }));
