@@ -5,7 +5,7 @@ import { isTouchDue } from "./keys.ts";
 import { channels } from "./notify/schema.ts";
 import { atRevision } from "./outbox.ts";
 import { pruner } from "./retention.ts";
-import { questions } from "./schema.ts";
+import { accounts, questions } from "./schema.ts";
 import { p, sql } from "./store/sql.ts";
 import { qb, rowOf, rowsOf, select, statement, updateSet } from "./store/statement.ts";
 
@@ -66,21 +66,23 @@ export const pruneEndedTokens = pruner(
 );
 
 /**
- * What the check of a ticket needs (§19.7): the account that owns both its channel and its question and is not blocked,
- * and when the question ended or expires.
+ * What the check of a ticket needs (§19.7): the account that owns both its channel and its question, whether it is
+ * blocked, and when the question ended or expires.
  */
 export const ticketFacts = select(
   qb
     .select({
       account_id: channels.account_id,
+      blocked_at: accounts.blocked_at,
       answered_at: questions.answered_at,
       cancelled_at: questions.cancelled_at,
       expires_at: questions.expires_at,
     })
     .from(channels)
-    .innerJoin(questions, sql`${questions.account_id} = ${channels.account_id}`),
+    .innerJoin(questions, sql`${questions.account_id} = ${channels.account_id}`)
+    .innerJoin(accounts, sql`${accounts.id} = ${channels.account_id}`),
   sql`where channels.id = ${p("channel_id")} and questions.id = ${p("question_id")}
     and exists (select 1 from keys where id = questions.key_id and deleted_at is null)
-    and exists (select 1 from accounts where id = channels.account_id and deleted_at is null and blocked_at is null)`,
+    and accounts.deleted_at is null`,
   { one: true },
 );

@@ -3,6 +3,7 @@
 import { ticketFacts } from "../../db/credentials.ts";
 import type { Store } from "../../db/store/store.ts";
 import type { Clock } from "../clock.ts";
+import { blocked } from "../errors.ts";
 import { digest } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
 import type { TicketCaller } from "../model/caller.ts";
@@ -43,10 +44,15 @@ interface TicketsOptions {
 
 export function createTickets({ store, signer, clock }: TicketsOptions) {
   /** Null once the ticket has ended: with its channel, key or account, or some time after its question. */
-  const find = async ({ question_id, channel_id }: Subject) => {
+  const read = async ({ question_id, channel_id }: Subject) => {
     const [facts] = await store.read(ticketFacts({ question_id, channel_id }));
     const ended_at = facts?.answered_at ?? facts?.cancelled_at ?? facts?.expires_at ?? 0;
     return facts && clock.now() < ended_at + LIMITS.ticket_life ? facts : null;
+  };
+  /** As {@link read}, and null while the account is blocked (§4.4.1). */
+  const find = async (subject: Subject) => {
+    const found = await read(subject);
+    return found?.blocked_at === null ? found : null;
   };
 
   return {
@@ -71,10 +77,14 @@ export function createTickets({ store, signer, clock }: TicketsOptions) {
       };
     },
 
-    /** The caller that a channel is for a question, by whatever credential it proved that; null as above. */
+    /**
+     * The caller that a channel is for a question, by whatever credential it proved that; null as above. Throws
+     * `403 forbidden` while the account is blocked (§4.4).
+     */
     async callerOf(subject: Subject): Promise<TicketCaller | null> {
-      const found = await find(subject);
+      const found = await read(subject);
       if (!found) return null;
+      if (found.blocked_at !== null) throw blocked();
       const { question_id, channel_id } = subject;
       const credential = digest(createTicket(signer, subject));
       return { kind: "ticket", account_id: found.account_id, credential, question_id, channel_id };

@@ -29,6 +29,18 @@ export const PURPOSES: Readonly<Record<NotificationKind, Purpose>> = {
   end: "activity",
 };
 
+const BLOCKED = "blocked ";
+
+/**
+ * The lane of a target while its account is blocked (§4.4.3). No worker serves it, so what is planned for it waits; the
+ * triggers of `accounts.blocked_at` move targets and deliveries there and back.
+ */
+export const blockedLane = (lane: string): string => BLOCKED + lane;
+
+/** The lane whose {@link blockedLane} this is; any other lane as it is. */
+export const unblockedLane = (lane: string): string =>
+  lane.startsWith(BLOCKED) ? lane.slice(BLOCKED.length) : lane;
+
 /** Kinds of a {@link DeliveryRecord}. `clear`: a silent one that carried ids. */
 export const RECORD_KINDS = [...NOTIFICATION_KINDS, "clear"] as const;
 

@@ -15,6 +15,7 @@ import type { StoreClock } from "../../db/store/store-time.ts";
 import { failFields, failNotFound } from "../errors.ts";
 import type { AccountCaller, Caller } from "../model/caller.ts";
 import { type Delivery, type Reach, type ReceiptEvent, reachOf } from "../model/delivery.ts";
+import { unblockedLane } from "../model/notification.ts";
 import type { Question } from "../model/question.ts";
 import { readOwn, type ServiceDeps } from "./shared/deps.ts";
 import { failInTrial, trialSince } from "./shared/trial.ts";
@@ -65,7 +66,7 @@ export function createDeliveries(deps: DeliveriesDeps) {
 
   const deliveryOf = ({ id, lane, target_id, label, ...rest }: DeliveryRow): Delivery => ({
     id,
-    target: { type: channelOf(lane) ?? lane, id: target_id, label },
+    target: { type: channelOf(unblockedLane(lane)) ?? lane, id: target_id, label },
     ...rest,
   });
 

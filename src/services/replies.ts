@@ -64,7 +64,7 @@ export function createReplies(deps: RepliesDeps) {
   const admitTest = createAllowances(clock, replies_at_once, replies_per_second);
   const admitCode = createAllowances(clock, codes_at_once, codes_per_second);
 
-  /** The account, which the channel stands for on this question; null once one of them has ended. */
+  /** The account, which the channel stands for on this question; null once one has ended. Throws if it is blocked. */
   const callerOf = async (of: {
     readonly question_id: string;
     readonly channel_id: string;
@@ -136,9 +136,9 @@ export function createReplies(deps: RepliesDeps) {
   ): Promise<ListenOutcome> => {
     const { question_id, account_id } = of;
     if (!admitReply(account_id)) return UNKNOWN;
-    const caller = await callerOf(of);
-    if (!caller) return UNKNOWN;
     try {
+      const caller = await callerOf(of);
+      if (!caller) return UNKNOWN;
       await deps.nudges.remind(caller, question_id, minutes);
     } catch (error) {
       return explain(error, question_id);
@@ -165,7 +165,10 @@ export function createReplies(deps: RepliesDeps) {
     const outcome = await onQuestion(of, ({ options, draft }) =>
       choice === CHOICES.approve ? draft : options[choice],
     );
-    remember(handled, code, outcome.is === "answered" ? { ...outcome, is: "same" } : outcome);
+    // A refusal may end: the code is good again once its account is no longer blocked.
+    if (outcome.is !== "refused") {
+      remember(handled, code, outcome.is === "answered" ? { ...outcome, is: "same" } : outcome);
+    }
     return outcome;
   };
 

@@ -22,7 +22,11 @@ import type { RowRevision } from "../../../db/outbox.ts";
 import type { Statement } from "../../../db/store/store.ts";
 import type { Clock } from "../../clock.ts";
 import { type Device, laneOfDevice } from "../../model/device.ts";
-import { NOTIFICATION_KINDS, type NotificationKind } from "../../model/notification.ts";
+import {
+  blockedLane,
+  NOTIFICATION_KINDS,
+  type NotificationKind,
+} from "../../model/notification.ts";
 import type { Question } from "../../model/question.ts";
 import { planTask, type TaskChange } from "../../notify/plan.ts";
 
@@ -48,9 +52,12 @@ export function createNotificationPlans({
   const on = { alert: takes("task"), silent: takes("silent"), widget: takes("widget") };
   const activities = takes("end");
   const replaces = replacingLanes().length > 0;
+  // What happens to a blocked account, such as the end of a question, is sent after the block (§4.4.3).
+  const listed = (lanes: readonly string[]) =>
+    JSON.stringify([...lanes, ...lanes.map(blockedLane)]);
   const lanes = {
-    ...Object.fromEntries(NOTIFICATION_KINDS.map((kind) => [kind, JSON.stringify(lanesFor(kind))])),
-    ended: JSON.stringify(replacingLanes()),
+    ...Object.fromEntries(NOTIFICATION_KINDS.map((kind) => [kind, listed(lanesFor(kind))])),
+    ended: listed(replacingLanes()),
   } as LanesByKind;
   const of = (account_id: string) => ({ account_id, lanes, now: clock.now() });
 
