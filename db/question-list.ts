@@ -1,6 +1,6 @@
 /** Queries on lists of questions, all of them or those with the words of a search (§5.7.1). */
 
-import { QUESTION_STATUSES, type Question } from "../src/model/question.ts";
+import { QUESTION_STATUSES, type Question, smallAscii } from "../src/model/question.ts";
 import { ofLiveKey } from "./keys.ts";
 import { allQuestions, isKnownQuestion, type QuestionRow } from "./questions.ts";
 import { questions } from "./schema.ts";
@@ -17,7 +17,7 @@ export interface QuestionFilter {
   readonly owner: string;
   readonly statuses: readonly Question["status"][];
   readonly task_id: string | null;
-  /** Words in lower case that a question must have, all of them; null: no search. */
+  /** Words that a question must have, all of them; null: no search. */
   readonly words: readonly string[] | null;
   /** Epoch seconds; questions that expire before are not pending. */
   readonly now: number;
@@ -111,15 +111,21 @@ function merge(filter: QuestionFilter) {
       to_at: filter.down_to?.created_at ?? 0,
       to_id: filter.down_to?.id ?? "",
       limit: filter.limit,
-      ...patternsOf(words ?? []),
+      ...formsOf(words ?? []),
     },
   };
 }
 
-/** The texts of a question that a search looks at. The context is not one of them, for its length. */
-const SEARCHED = ["prompt", "answer", "note", "options", "fallback", "draft"] as const;
-/** The forms of a word that are looked for: LIKE ignores the case of ASCII only. */
-const FORMS = ["small", "large", "title"] as const;
+/**
+ * The texts of a question that a search looks at, as one, in which SQLite makes the letters of ASCII small. The context
+ * is not one of them, for its length. A word has no white space, so it cannot match across two of them.
+ */
+const searchedText = sql`lower(prompt || char(10) || coalesce(answer, '') || char(10) || coalesce(note, '') || char(10)
+  || coalesce((select group_concat(value, char(10)) from json_each(options)), '') || char(10)
+  || coalesce(fallback, '') || char(10) || coalesce(draft, '') || char(10)
+  || coalesce((select label from keys where keys.id = questions.key_id), ''))`;
+/** The forms of a word that are looked for. A word of ASCII needs the first one only. */
+const FORMS = ["small", "typed", "large", "title"] as const;
 type Form = (typeof FORMS)[number];
 type WordName = `${Form}_${number}`;
 
@@ -136,40 +142,39 @@ const shapeOf = (words: readonly string[]): WordsShape => ({
   is_ascii: words.every(isAscii),
 });
 
-/** True in SQL if a text of the question, or the label of its key, has each word. */
+/**
+ * True in SQL if the texts of the question have each word. `instr` takes a hundredth of the time of `like` for a word
+ * that almost matches everywhere. The limit keeps SQLite from making the text again for each word.
+ */
 function hasWords({ count, is_ascii }: WordsShape): Sql<ListValues> {
   const forms = is_ascii ? FORMS.slice(0, 1) : FORMS;
   const hasWord = (at: number): Sql<ListValues> => {
-    const isIn = (text: string): Sql<ListValues> =>
-      sql.join(
-        forms.map(
-          (form): Sql<ListValues> =>
-            sql`${sql.identifier(text)} like ${p(`${form}_${at}`)} escape '!'`,
-        ),
-        sql` or `,
-      );
-    const texts = sql.join(SEARCHED.map(isIn), sql` or `);
-    return sql`(${texts} or key_id in (select id from keys where account_id = questions.account_id and (${isIn("label")})))`;
+    const hasForm = (form: Form): Sql<ListValues> =>
+      sql`instr(searched, ${p(`${form}_${at}`)}) > 0`;
+    return sql`(${sql.join(forms.map(hasForm), sql` or `)})`;
   };
-  return sql.join(
-    Array.from({ length: count }, (_, at) => hasWord(at)),
-    sql` and `,
-  );
+  const all = Array.from({ length: count }, (_, at) => hasWord(at));
+  return sql`exists (select 1 from (select ${searchedText} as searched limit 1) where ${sql.join(all, sql` and `)})`;
 }
 
-/** The patterns of a search, by the names of its parameters. A text is not searched for null, which takes no time. */
-function patternsOf(words: readonly string[]): Record<WordName, Cell> {
-  const patterns: Record<WordName, Cell> = {};
-  for (const [at, word] of words.entries()) {
-    const [first = ""] = word;
-    const large = word.toUpperCase();
-    const title = first.toUpperCase() + word.slice(first.length);
-    const is_ascii = isAscii(word);
-    patterns[`small_${at}`] = likePattern(word);
-    patterns[`large_${at}`] = is_ascii ? null : likePattern(large);
-    patterns[`title_${at}`] = is_ascii || title === large ? null : likePattern(title);
+/** The words of a search in their forms, by the names of its parameters. A form that is another one again is null. */
+function formsOf(words: readonly string[]): Record<WordName, Cell> {
+  const values: Record<WordName, Cell> = {};
+  for (const [at, typed] of words.entries()) {
+    const small = typed.toLowerCase();
+    const [first = ""] = small;
+    const title = first.toUpperCase() + small.slice(first.length);
+    const seen = new Set<string>();
+    for (const [form, word] of Object.entries({
+      small,
+      typed,
+      large: small.toUpperCase(),
+      title,
+    })) {
+      const searched = smallAscii(word);
+      values[`${form as Form}_${at}`] = seen.has(searched) ? null : searched;
+      seen.add(searched);
+    }
   }
-  return patterns;
+  return values;
 }
-
-const likePattern = (word: string): string => `%${word.replace(/[!%_]/g, "!$&")}%`;

@@ -358,9 +358,13 @@ export function searchRule(caller: Caller | null, raw: unknown): FieldReasons {
   return caller?.kind === "key" && is_sent ? { search: "is permitted for an account only" } : {};
 }
 
-/** The words of a search, in lower case and each once, at most `LIMITS.search_words`. */
+/** The text with the letters of ASCII in small: as `lower` of SQLite, which leaves all others as they are. */
+export const smallAscii = (text: string): string =>
+  text.replace(/[A-Z]+/g, (part) => part.toLowerCase());
+
+/** The words of a search, with the letters of ASCII in small, each once, at most `LIMITS.search_words`. */
 export const wordsOf = (search: string): string[] =>
-  [...new Set(search.toLowerCase().split(/\s+/).filter(Boolean))].slice(0, LIMITS.search_words);
+  [...new Set(smallAscii(search).split(/\s+/).filter(Boolean))].slice(0, LIMITS.search_words);
 
 /** UTF-16 units of the texts in a question, to bound a list page. */
 export const questionUnits = textUnits(Question, ["id", "key_id", "task_id"]);

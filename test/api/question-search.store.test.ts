@@ -68,6 +68,50 @@ test("a search finds prompts, answers, notes, options, fallbacks and agents by e
   expect(await found(stranger.send, "deploy")).toEqual([]);
 });
 
+test("a search finds labels as the agent wrote them, and words as the person types them [§5.7.1(2)]", async () => {
+  const { person, agent } = await createPair(app.url);
+  const options = ['Say "a"b', "C:\\temp", "Two\nlines"];
+  await ask(agent.send, { prompt: "Which?", kind: "choice", options });
+  await ask(agent.send, { prompt: "İzmir or ÄpfelÖlö?" });
+  const { send } = person;
+  for (const word of ['"a"b', "c:\\TEMP", "lines"]) {
+    expect(await found(send, word)).toEqual(["Which?"]);
+  }
+  // What JSON adds to a label is not a part of it.
+  for (const word of ["[", '","', '\\"', "\\\\", "nlines"])
+    expect(await found(send, word)).toEqual([]);
+  for (const word of ["İzmir", "äPFELÖlö", "ÄpfelÖlö"]) {
+    expect(await found(send, word)).toEqual(word.startsWith("ä") ? [] : ["İzmir or ÄpfelÖlö?"]);
+  }
+});
+
+test("a word that almost matches everywhere takes about the time of any other", async () => {
+  const { person, agent } = await createPair(app.url);
+  const long = { kind: "text", draft: "a".repeat(4000), fallback: "a".repeat(4000) };
+  const first = await ask(agent.send, { prompt: "a".repeat(2000), ...long });
+  const store = connectTo(database_url);
+  const { columns } = await store.execute("select * from questions limit 0");
+  const others = columns.filter((name) => name !== "id");
+  await store.execute({
+    sql: `insert into questions (id, ${others})
+      with recursive n(i) as (select 1 union all select i + 1 from n where i < 240)
+      select printf('qst_%032x', 4096 + i), ${others} from questions, n where id = ?`,
+    args: [first.id],
+  });
+  store.close();
+  const timeOf = async (word: string): Promise<number> => {
+    const times: number[] = [];
+    for (let i = 0; i < 5; i++) {
+      const from = performance.now();
+      expect(await found(person.send, word)).toEqual([]);
+      times.push(performance.now() - from);
+    }
+    return Math.min(...times);
+  };
+  const usual = await timeOf("zebra");
+  expect(await timeOf(`${"a".repeat(199)}b`)).toBeLessThan(40 * usual);
+});
+
 test("a search of a wrong form, or by an agent, is refused [§5.7.1] [§10.1 search]", async () => {
   const { person, agent } = await createPair(app.url);
   const fields = async (send: Send, search: string) => {
