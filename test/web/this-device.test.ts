@@ -77,6 +77,6 @@ webTest("where the server has no Web Push, the page's own notifications are offe
   const page = await context.newPage();
   await page.goto(`${without.local_url}/#/account`);
   await page.getByRole("switch", { name: "Notifications for new questions" }).waitFor();
-  await page.getByText("its operator sets PUBLIC_URL to an https address").waitFor();
+  await page.getByText("set PUBLIC_URL to an https address").waitFor();
   expect(await page.getByRole("button", { name: "Notify this device" }).count()).toBe(0);
 });
