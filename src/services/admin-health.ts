@@ -234,8 +234,15 @@ const milliseconds = (seconds: number): string =>
 const gigabytes = (bytes: number): string =>
   bytes < 1e9 ? `${Math.round(bytes / 1e6)} MB` : `${Number((bytes / 1e9).toPrecision(3))} GB`;
 
+/** Names that are not their type's words with a capital letter. */
+const NAMES: Readonly<Record<string, string>> = {
+  apns: "APNs",
+  ntfy: "ntfy",
+  web_push: "Web Push",
+};
+
 /** The name of a channel as words. */
 const nameOf = (channel: string): string => {
   const words = channel.replaceAll("_", " ");
-  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
+  return NAMES[channel] ?? `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
 };

@@ -63,7 +63,7 @@ test("a notification that failed is said with its reason, until one arrives; err
     await app.sender.settled();
   };
   await notify("one");
-  expect(await sentences()).toContain("Apns: the service accepted the last notification.");
+  expect(await sentences()).toContain("APNs: the service accepted the last notification.");
   apple.behave(() => ({ status: 400, reason: "PayloadEmpty" }));
   await notify("secret words");
   const { state, checks, errors } = await admin.health.query();
@@ -71,7 +71,7 @@ test("a notification that failed is said with its reason, until one arrives; err
   expect(checks).toContainEqual({
     name: "notifications",
     state: "warning",
-    text: "Apns: the last notification failed, because the service refused it (PayloadEmpty).",
+    text: "APNs: the last notification failed, because the service refused it (PayloadEmpty).",
     at: expect.any(Number),
   });
   expect(errors[0]!.text).toStartWith(
@@ -83,7 +83,7 @@ test("a notification that failed is said with its reason, until one arrives; err
   }
   apple.behave(() => undefined);
   await notify("three");
-  expect(await sentences()).toContain("Apns: the service accepted the last notification.");
+  expect(await sentences()).toContain("APNs: the service accepted the last notification.");
   // An hour later the error is still told, and no longer a warning.
   await clock.advance(3_600);
   expect((await admin.health.query()).checks.at(-1)).toMatchObject({ name: "errors", state: "ok" });
@@ -137,7 +137,7 @@ test("each fault has its sentence and its state", async () => {
   );
   await expectTold({ store: { ...well.store, isOther: () => true } }, "fault", "another database");
   const deaf = { health: () => [{ channel: "ntfy", connections: 2, working: 0, served: 3 }] };
-  await expectTold({ listener: deaf }, "warning", "Ntfy: answers from there don't arrive");
+  await expectTold({ listener: deaf }, "warning", "ntfy: answers from there don't arrive");
   // What cannot be found out is left out.
   const unknown = await told({
     storeFolder: `${tempFolder()}/none`,

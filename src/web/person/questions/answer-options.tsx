@@ -137,7 +137,7 @@ function Note({
   return (
     <>
       {(!open || children) && (
-        <div className="mt-2 -ml-2 flex flex-wrap gap-1">
+        <div className="mt-2 -ml-4 flex flex-wrap gap-1">
           {children}
           {!open && (
             <Button
