@@ -32,7 +32,7 @@ export interface AdminContext {
   readonly caller: AdminCaller | null;
   readonly admin: Admin;
   readonly pairings: Pick<Pairings, "createByAdmin">;
-  readonly people: Omit<People, "findInvitation">;
+  readonly people: Omit<People, "findInvitation" | "isInvitation">;
   /** The base address for links on another device. */
   readonly linkBase: () => LinkBase;
 }

@@ -195,6 +195,7 @@ export async function createApp(
     heavy_work: createHeavyWork(timers),
     record: core.requestLogWriter.record,
     creationsOf: services.accounts.creationsOf,
+    isInvitation: services.people.isInvitation,
     linkBaseOf: base_addresses.best,
   });
   const createContext = createContextFactory({

@@ -28,6 +28,8 @@ export interface ChargesOptions {
   readonly creationsOf: (
     address: string,
   ) => Promise<{ readonly count: number; readonly first_at: number; readonly last_at: number }>;
+  /** Whether a start code is that of an invitation, whose account counts toward no limit (§5.2.1(6)). */
+  readonly isInvitation: (start_code: string) => Promise<boolean>;
 }
 
 /** A class, since thousands of requests that wait hold one each. */
@@ -95,6 +97,11 @@ export class RequestCharges {
     if (typeof token !== "string") return null;
     const found = await this.#options.auth.authenticate(`Bearer ${token}`);
     return found?.caller.kind === "account" ? found.caller : null;
+  }
+
+  async #isInvited(input: unknown): Promise<boolean> {
+    const { start_code } = (input ?? {}) as { readonly start_code?: unknown };
+    return typeof start_code === "string" && (await this.#options.isInvitation(start_code));
   }
 
   /** Does what `settleError` does, at once, for a request whose credential was looked up. */
@@ -217,6 +224,7 @@ export class RequestCharges {
       this.#unspent = this.#shown = this.#limiter.charge(owner);
       return;
     }
+    if (await this.#isInvited(input)) return;
     const until = (at: number) =>
       Math.max(0, Math.ceil(at + rate.window - this.#options.clock.now()));
     const left = Math.max(0, rate.quota - count);

@@ -16,13 +16,13 @@ import {
   updateLiveActivities,
   updateNudges,
 } from "../../db/accounts.ts";
-import { replaceDigest } from "../../db/credentials.ts";
+import { refusedCredential, replaceDigest } from "../../db/credentials.ts";
 import { deleteKeysOfAccount } from "../../db/keys.ts";
 import { forgetClaim } from "../../db/pairings.ts";
 import { insertInvitedAccount, useInvitation } from "../../db/people.ts";
 import { isTokenTaken, labelFirstSession } from "../../db/sessions.ts";
 import type { Statement } from "../../db/store/store.ts";
-import { fail, failFields } from "../errors.ts";
+import { blocked, fail, failFields } from "../errors.ts";
 import { digest } from "../ids.ts";
 import { RATES } from "../limits.ts";
 import type { Account, AccountPatch } from "../model/account.ts";
@@ -103,7 +103,8 @@ export function createAccounts(deps: AccountsDeps) {
 
     /**
      * Creates an account, or returns the one that already has the token `given`. The store keeps only the
-     * token's digest. `403 account_creation_off`, `attestation_required`, `attestation_invalid`;
+     * token's digest. `403 account_creation_off`, `attestation_required`, `attestation_invalid`, or `forbidden` for a token
+     * of a blocked account (§4.4);
      * `422 fields.start_code`, `422 fields.token` for a token that is used otherwise or was used by a deleted
      * account; `429 rate_limited` if the client's `address` has created its full number within the hour.
      */
@@ -156,7 +157,11 @@ export function createAccounts(deps: AccountsDeps) {
       const made_by_other = await accountOf(given);
       if (made_by_other) return { account: made_by_other, token };
       const [taken] = await store.read(isTokenTaken({ digest: token_digest }));
-      if (taken![0] === 1) failFields({ token: "must be new" });
+      if (taken![0] === 1) {
+        const [refused] = await store.read(refusedCredential({ digest: token_digest }));
+        if (refused?.[0] === "blocked") throw blocked();
+        failFields({ token: "must be new" });
+      }
       return fail(is_first || invitation ? "account_creation_off" : "rate_limited");
     },
 

@@ -39,7 +39,23 @@ export function createPeople(deps: PeopleDeps) {
   /** The stored form of the code of an invitation. */
   const digestOf = (code: string): string => signer.sign("invitation", code);
 
+  /** The invitation of a start code, open or used; null for any other code, and for one that has expired. */
+  const findInvitation = async (code: string | undefined): Promise<FoundInvitation | null> => {
+    if (code === undefined) return null;
+    const [found] = await store.read(invitationByCode({ code_digest: digestOf(code) }));
+    const now = clock.now();
+    // One from the future: a clock was wrong.
+    if (!found || found.expires_at <= now || found.created_at > now + CLOCKS_DIFFER) return null;
+    return { id: found.id, account_id: found.account_id };
+  };
+
   return {
+    findInvitation,
+
+    /** True if the start code is that of an open invitation. */
+    isInvitation: async (code: string): Promise<boolean> =>
+      (await findInvitation(code))?.account_id === null,
+
     /** Gives the account a name that only the administrator sees; null takes it away. `404 not_found`. */
     async setName(account_id: string, name: string | null): Promise<void> {
       const [named] = await store.write([nameAccount({ id: account_id, admin_name: name })]);
@@ -126,16 +142,6 @@ export function createPeople(deps: PeopleDeps) {
     async revoke(invitation_id: string): Promise<void> {
       const [ended] = await store.write([endInvitation({ id: invitation_id })]);
       if (ended!.changes === 0) failNotFound("invitation_id");
-    },
-
-    /** The invitation of a start code, open or used; null for any other code, and for one that has expired. */
-    async findInvitation(code: string | undefined): Promise<FoundInvitation | null> {
-      if (code === undefined) return null;
-      const [found] = await store.read(invitationByCode({ code_digest: digestOf(code) }));
-      const now = clock.now();
-      // One from the future: a clock was wrong.
-      if (!found || found.expires_at <= now || found.created_at > now + CLOCKS_DIFFER) return null;
-      return { id: found.id, account_id: found.account_id };
     },
   };
 }

@@ -289,6 +289,28 @@ test("of many requests with one invitation at the same instant, in two processes
   expect(new Set(same.map(({ body }) => body.account?.id)).size).toBe(1);
 });
 
+test("an address above its limit of creations can use an invitation, and one creates no room for more [§5.2.1(6)]", async () => {
+  const { apps, admin } = await startTwo({ RATE_LIMITS: "on" });
+  const create = (body: object) =>
+    client(apps[1].local_url)("POST /v1/accounts", { token: newToken(), ...body });
+  for (let i = 0; i < 5; i++) expect((await create({})).status).toBe(201);
+  const { code } = await admin.invite.mutate({ name: "Mum" });
+  expectCode(await create({ start_code: "no-invitation" }), "rate_limited");
+  const invited = await create({ start_code: code });
+  expect([invited.status, invited.headers.get("ratelimit")]).toEqual([201, null]);
+  expect(await personOf(admin, invited.body.account.id)).toMatchObject({ name: "Mum" });
+  for (const start_code of [code, undefined]) {
+    expectCode(await create({ start_code }), "rate_limited");
+  }
+  // The creation is not repeated for a blocked account.
+  await admin.setBlocked.mutate({ account_id: invited.body.account.id, blocked: true });
+  const { token } = invited.body;
+  expectCode(
+    await join(apps[0], (await admin.invite.mutate({ name: null })).code, token),
+    "forbidden",
+  );
+});
+
 test("at most 100 invitations are open, each until it is used, revoked or expired", async () => {
   const clock = createTestClock();
   const { admin } = await startTwo({}, clock);
