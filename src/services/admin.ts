@@ -16,7 +16,7 @@ import type {
   StoreFigures,
 } from "../model/admin.ts";
 import type { Furthest } from "../model/delivery.ts";
-import type { ListenerHealth } from "../model/notification.ts";
+import { type ListenerHealth, unblockedLane } from "../model/notification.ts";
 import type { Histogram } from "../observability/metrics.ts";
 import type { ProcessStats } from "../observability/process-stats.ts";
 import type { JobStats } from "../observability/service-metrics.ts";
@@ -58,22 +58,24 @@ export type Admin = ReturnType<typeof createAdmin>;
 export function createAdmin(deps: AdminDeps) {
   const { version, store, feed, streams, waits, series, statistics } = deps;
 
+  const channelOf = (lane: string) => deps.channelOf(unblockedLane(lane));
+
   /** Adds the name of the channel, and the lane as `environment`. */
   const named = <One extends { readonly lane: string }>(one: One) => ({
     ...one,
-    channel: deps.channelOf(one.lane),
+    channel: channelOf(one.lane),
     environment: one.lane,
   });
 
   const byChannel = (records: DeliveryFigures["records"]) => {
-    const groups = Map.groupBy(records, ({ lane }) => deps.channelOf(lane) ?? lane);
+    const groups = Map.groupBy(records, ({ lane }) => channelOf(lane) ?? lane);
     return [...groups]
       .map(([channel, some]) => ({ channel, outcomes: outcomesOf(some) }))
       .sort((a, b) => (a.channel < b.channel ? -1 : 1));
   };
 
   const byType = (furthest: DeliveryFigures["furthest"]) => {
-    const groups = Map.groupBy(furthest, ([lane]) => deps.channelOf(lane) ?? lane);
+    const groups = Map.groupBy(furthest, ([lane]) => channelOf(lane) ?? lane);
     return [...groups]
       .map(([type, some]) => {
         const counts: Partial<Record<Furthest, number>> = {};
