@@ -158,6 +158,7 @@ export async function createApp(
       clockDiffers: core.clocks.differs,
       certificateEnds: tls?.expires_at ?? null,
       channelOf,
+      titleOf: (channel) => channels.find(({ name }) => name === channel)?.title,
       faults,
     }),
     channelOf,

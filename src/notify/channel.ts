@@ -20,6 +20,8 @@ import type { Notification } from "./notification.ts";
 /** A channel. `Request` and `Answer` are opaque outside of it. */
 export interface Channel<Request = unknown, Answer = unknown> {
   readonly name: string;
+  /** What people call it, unless that is `name` as words with a capital letter. */
+  readonly title?: string;
   /**
    * All lanes it may have, configured or not. Each lane sends, pauses and stops independently. A queued
    * delivery names only its lane, so names are unique across channels.

@@ -36,6 +36,8 @@ interface HealthDeps {
   readonly listener: { health(): readonly ListenerHealth[] };
   /** Name of the channel that a lane belongs to; null for a lane of another version. */
   readonly channelOf: (lane: string) => string | null;
+  /** What people call a channel, if that is not its name as words. */
+  readonly titleOf: (channel: string) => string | undefined;
   readonly faults: RecentFaults;
 }
 
@@ -48,6 +50,8 @@ const worst = (states: readonly State[]): State =>
 
 export function createAdminHealth(deps: HealthDeps) {
   const { clock, store, statistics, faults } = deps;
+
+  const nameOf = (channel: string): string => deps.titleOf(channel) ?? wordsOf(channel);
 
   const checkStore = async (): Promise<Found> => {
     const state = await statistics.state().catch(() => null);
@@ -234,15 +238,8 @@ const milliseconds = (seconds: number): string =>
 const gigabytes = (bytes: number): string =>
   bytes < 1e9 ? `${Math.round(bytes / 1e6)} MB` : `${Number((bytes / 1e9).toPrecision(3))} GB`;
 
-/** Names that are not their type's words with a capital letter. */
-const NAMES: Readonly<Record<string, string>> = {
-  apns: "APNs",
-  ntfy: "ntfy",
-  web_push: "Web Push",
-};
-
 /** The name of a channel as words. */
-const nameOf = (channel: string): string => {
+const wordsOf = (channel: string): string => {
   const words = channel.replaceAll("_", " ");
-  return NAMES[channel] ?? `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
+  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
 };

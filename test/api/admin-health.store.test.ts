@@ -106,6 +106,7 @@ test("each fault has its sentence and its state", async () => {
     laneHealth: () => [],
     listener: { health: () => [{ channel: "ntfy", connections: 1, working: 1, served: 1 }] },
     channelOf: () => null,
+    titleOf: (channel: string) => (channel === "ntfy" ? "ntfy" : undefined),
     faults,
   };
   const told = async (change: Partial<typeof well>) => {

@@ -9,6 +9,7 @@ import { type ApnsRequest, render } from "./payloads.ts";
 
 export const apns: Channel<ApnsRequest, ApnsAnswer> = {
   name: "apns",
+  title: "APNs",
   lanes: ["production", "sandbox"],
   supports: () => true,
   render,

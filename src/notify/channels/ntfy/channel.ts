@@ -13,6 +13,7 @@ const LANE = "ntfy";
 
 export const ntfy: Channel<NtfyRequest, NtfyAnswer> = {
   name: "ntfy",
+  title: "ntfy",
   lanes: [LANE],
   supports: (kind) => kind === "question" || kind === "task",
   replaces: "if_known",

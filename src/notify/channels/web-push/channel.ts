@@ -12,6 +12,7 @@ const LANE = "web_push";
 
 export const webPush: Channel<WebPushRequest, WebPushAnswer> = {
   name: "web_push",
+  title: "Web Push",
   lanes: [LANE],
   supports: (kind) => kind === "question" || kind === "task",
   replaces: "always",
