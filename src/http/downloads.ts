@@ -50,7 +50,11 @@ export function createDownloads(program: OwnProgram | null): Record<string, { GE
         const found = await stat(program.path).catch(() => null);
         if (!found) return fail("unknown_path");
         if (name === file_name) {
-          const headers = headersOf("application/octet-stream");
+          const headers = {
+            ...headersOf("application/octet-stream"),
+            // Otherwise browsers would save it under the name of the file here, which the checksum does not have.
+            "content-disposition": `attachment; filename="${file_name}"`,
+          };
           return new Response(Bun.file(program.path), { headers });
         }
         const hex = await checksum(`${found.ino} ${found.size} ${found.mtimeMs}`);

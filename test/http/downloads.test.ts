@@ -18,6 +18,9 @@ test("a server hands out the executable that it runs from, with its checksum [§
   const file = await get("relay-linux-x64");
   expect([file.status, await file.text()]).toEqual([200, "first"]);
   expect(file.headers.get("content-type")).toBe("application/octet-stream");
+  // The name that the checksum has, whatever the file is called here.
+  const disposition = file.headers.get("content-disposition");
+  expect(disposition).toBe('attachment; filename="relay-linux-x64"');
   expect(file.headers.get("content-length")).toBe("5");
   expect(file.headers.get("x-content-type-options")).toBe("nosniff");
   const checksum = async () => (await get("relay-linux-x64.sha256")).text();
