@@ -84,14 +84,16 @@ webTest("a link to another search is followed while the search is open", async (
 
 webTest("the search includes older questions, and the timeline does on request", async () => {
   const { person, agent } = await createPair(app.url);
-  const old = await ask(agent.send, { prompt: "The needle?" });
+  const old = await ask(agent.send, { prompt: "The needle of İZMİR?" });
   await agent.send(`DELETE /v1/questions/${old.id}`);
   for (let i = 0; i < 100; i++) {
     const { id } = await ask(agent.send, { prompt: `No. ${i}` });
     await agent.send(`DELETE /v1/questions/${id}`);
   }
-  const page = await openPage(app.url, { as: person, size: PHONE, at: "#/search?q=needle" });
+  const page = await openPage(app.url, { as: person, size: PHONE, at: "#/search?q=NEEDLE+İZMİR" });
   await results(page).getByText("Cancelled").waitFor();
+  // Small letters are not enough: those of İ are two characters.
+  expect(await results(page).locator("mark").allTextContents()).toEqual(["needle", "İZMİR"]);
   await untilSettled(page);
   expect(await violations(page)).toEqual([]);
   await expectNoOverflow(page);
@@ -104,7 +106,7 @@ webTest("the search includes older questions, and the timeline does on request",
   await press(more);
   await more.waitFor({ state: "detached" });
   await page.keyboard.press("End");
-  await timeline.getByText("The needle?").waitFor();
+  await timeline.getByText("The needle of İZMİR?").waitFor();
 });
 
 webTest(

@@ -6,9 +6,9 @@ import { closedAt, type Store } from "./store.ts";
 /** Words of a search that are used; the rest is ignored. */
 const WORDS = 8;
 
-/** The words to look for, in lower case. */
+/** The words to look for, as they were typed. */
 export const wordsOf = (text: string): readonly string[] =>
-  text.toLowerCase().split(/\s+/).filter(Boolean).slice(0, WORDS);
+  text.split(/\s+/).filter(Boolean).slice(0, WORDS);
 
 /** Cache of lower-case texts by resource: a changed resource is another object. */
 const texts = new WeakMap<Task | Question, { readonly name: string; readonly all: string }>();
@@ -55,13 +55,14 @@ export function search(
   words: readonly string[],
 ): readonly (Task | Question)[] {
   if (words.length === 0) return [];
+  const small = words.map((word) => word.toLowerCase());
   const labels = new Map([...all.keys.values()].map(({ id, label }) => [id, label.toLowerCase()]));
   /** 0: all words are in its name; 1: some are only elsewhere; null: not all words occur. */
   const tierOf = (one: Task | Question): number | null => {
     const text = textOf(one);
     const label = labels.get(one.key_id) ?? "";
     let tier = 0;
-    for (const word of words) {
+    for (const word of small) {
       if (text.name.includes(word)) continue;
       if (!text.all.includes(word) && !label.includes(word)) return null;
       tier = 1;
