@@ -55,7 +55,7 @@ export const ERRORS = {
     status: 404,
     trpc: "NOT_FOUND",
     title: "Not found",
-    help: "A resource that the request names does not exist, or belongs to someone else; the two cannot be told apart. The member fields of the response names the parameter. Check the id: the resource may have been deleted.",
+    help: "A resource that the request names does not exist, or belongs to someone else; the two cannot be told apart. The “fields” member of the response names the parameter. Check the id: the resource may have been deleted.",
   },
   unknown_path: {
     status: 404,
@@ -79,37 +79,37 @@ export const ERRORS = {
     status: 409,
     trpc: "CONFLICT",
     title: "The key has too many pending questions",
-    help: "The key has as many unanswered questions as it may have. Wait for answers, or cancel questions that are no longer needed.",
+    help: "The key has reached its limit of pending questions. Wait for answers, or cancel questions that are no longer needed.",
   },
   too_many_keys: {
     status: 409,
     trpc: "CONFLICT",
     title: "The account has too many keys",
-    help: "The account has as many keys as it may have. Delete a key that is no longer used.",
+    help: "The account has reached its limit of keys. Delete a key that is no longer used.",
   },
   too_many_sessions: {
     status: 409,
     trpc: "CONFLICT",
     title: "The account has too many sign-ins",
-    help: "The account has as many sign-ins as it may have. Sign out a browser or device that is no longer used; the code still works until it expires.",
+    help: "The account has reached its limit of sign-ins. Sign out a browser or device that is no longer used; the code still works until it expires.",
   },
   last_session: {
     status: 409,
     trpc: "CONFLICT",
-    title: "It is the last sign-in of the account",
+    title: "It is the account's last sign-in",
     help: "Without a sign-in, only the administrator of the server can open the account again. Send last=true to end it anyway, or delete the account.",
   },
   too_many_tasks: {
     status: 409,
     trpc: "CONFLICT",
     title: "The key has too many tasks",
-    help: "The key has as many tasks as it may have. Delete tasks that are no longer needed; finished ones are deleted automatically after some time.",
+    help: "The key has reached its limit of tasks. Delete tasks that are no longer needed; finished ones are deleted automatically after some time.",
   },
   too_many_channels: {
     status: 409,
     trpc: "CONFLICT",
     title: "The account has too many channels",
-    help: "The account has as many notification channels as it may have. Delete one that is no longer used.",
+    help: "The account has reached its limit of notification channels. Delete one that is no longer used.",
   },
   link_not_opened: {
     status: 409,
@@ -121,7 +121,7 @@ export const ERRORS = {
     status: 409,
     trpc: "CONFLICT",
     title: "The inbox has too many unread messages from this key",
-    help: "The receiving inbox holds as many unread messages from this key as it may hold. Wait until the other agent has read some of them.",
+    help: "The receiving inbox has reached its limit of unread messages from this key. Wait until the other agent has read some of them.",
   },
   body_too_large: {
     status: 413,
@@ -139,7 +139,7 @@ export const ERRORS = {
     status: 422,
     trpc: "UNPROCESSABLE_CONTENT",
     title: "Invalid fields",
-    help: "One or more fields or parameters are missing, unknown, of the wrong type or out of range. The member fields of the response gives the reason for each. Correct them: the same request would fail again.",
+    help: "One or more fields or parameters are missing, unknown, of the wrong type or out of range. The “fields” member of the response gives the reason for each. Correct them: the same request would fail again.",
   },
   idempotency_mismatch: {
     status: 422,
@@ -151,7 +151,7 @@ export const ERRORS = {
     status: 422,
     trpc: "UNPROCESSABLE_CONTENT",
     title: "The request_id was used with other content",
-    help: "This key has asked a question with the same request_id within the last 24 hours, and something else about it was different. Use a new request_id for a new question, and the same content to get the existing question.",
+    help: "This key has asked a question with the same request_id within the last 24 hours, with other content. Use a new request_id for a new question, and the same content to get the existing question.",
   },
   rate_limited: {
     status: 429,
@@ -164,7 +164,7 @@ export const ERRORS = {
     status: 429,
     trpc: "TOO_MANY_REQUESTS",
     title: "Too many requests are waiting",
-    help: "This key or account has as many requests waiting as it may have. Wait as long as the Retry-After header says, or end a wait: a client that disconnects frees its place at once.",
+    help: "The key or account has reached its limit of waiting requests. Wait as long as the Retry-After header says, or end a wait: a client that disconnects frees its place at once.",
     retry_after: 1,
   },
   internal: {

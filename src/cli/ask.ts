@@ -87,7 +87,7 @@ async function askUntilAnswered(
   };
   const cancels = [
     io.timers.after(SLOW, () => reason ?? say("The server has not answered yet")),
-    io.timers.after(wait, () => over.abort(new Error("the time is over"))),
+    io.timers.after(wait, () => over.abort(new Error("the time is up"))),
   ];
   try {
     const signal = AbortSignal.any([io.signal, over.signal]);

@@ -19,7 +19,7 @@ export interface ContentOptions {
 }
 
 const HAPPENED = {
-  todo: "Back to do",
+  todo: "To do again",
   in_progress: "Started",
   done: "Done",
   cancelled: "Cancelled",
@@ -100,12 +100,13 @@ function answersTo({
  * shortening drops the context first. A draft takes the place of the context: below it, nothing could pass for a part of
  * it. For a request for permission, the prompt alone: the agent's words below it could pass for a part of it.
  */
-function askedIn({ prompt, fallback, draft, context, action }: Question): string {
+function askedIn({ prompt, fallback, draft, context, action, status }: Question): string {
   if (action !== undefined) return prompt;
+  const title = status === "pending" ? "If you don't answer" : "Without an answer";
   const otherwise =
     fallback === undefined
       ? []
-      : [`Otherwise: ${shorten(fallback, NOTIFICATION_LIMITS.fallback_bytes)}`];
+      : [`${title}: ${shorten(fallback, NOTIFICATION_LIMITS.fallback_bytes)}`];
   const more = draft === undefined ? firstLines(context ?? "") : ["Draft:", draft];
   return [prompt, ...otherwise, ...more].join("\n");
 }
@@ -206,7 +207,7 @@ function newsOf(task: Task, changes: readonly string[], full: boolean): string {
   if (full && status_note !== null && changes.includes("status_note")) return status_note;
   if (changes.includes("created") && status === "todo") return "New task";
   if (isAlerting(changes)) return HAPPENED[status];
-  if (progress !== null && changes.includes("progress")) return `${progress} %`;
+  if (progress !== null && changes.includes("progress")) return `${progress}%`;
   return full && status_note !== null ? status_note : "Changed";
 }
 

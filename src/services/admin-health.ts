@@ -58,7 +58,7 @@ export function createAdminHealth(deps: HealthDeps) {
     if (store.isOther()) {
       return {
         state: "fault",
-        text: "The database server has another database than at the start. Relay doesn't use it.",
+        text: "The database server has a different database than when Relay started. Relay doesn't use it.",
       };
     }
     if (!state) {
@@ -114,7 +114,10 @@ export function createAdminHealth(deps: HealthDeps) {
     if (certificateEnds === null) return null;
     const left = certificateEnds - clock.now();
     if (left <= 0) {
-      return { state: "fault", text: "The certificate has expired: browsers warn of this server." };
+      return {
+        state: "fault",
+        text: "The certificate has expired: browsers warn about this server.",
+      };
     }
     const days = Math.floor(left / DAY);
     const text = `The certificate is valid for another ${days === 1 ? "day" : `${days} days`}`;
@@ -221,7 +224,7 @@ export function createAdminHealth(deps: HealthDeps) {
 /** What the clock was compared with. */
 const CLOCKS: Readonly<Record<string, string>> = {
   store: "the database server's",
-  process: "that of the other processes",
+  process: "the other processes'",
   past: "the time that was saved last",
 };
 

@@ -126,7 +126,7 @@ test("each fault has its sentence and its state", async () => {
   await expectTold({ certificateEnds: clock.now() + 1.5 * day }, "warning", "another day. Replace");
   await expectTold({ certificateEnds: clock.now() - 1 }, "fault", "The certificate has expired");
   const ahead = { clockDiffers: () => true, clockOffsets: () => new Map([["process", -31]]) };
-  await expectTold(ahead, "warning", "clock is 31 seconds behind that of the other processes");
+  await expectTold(ahead, "warning", "clock is 31 seconds behind the other processes'");
   const slow = { ...well.statistics, state: async () => ({ bytes: 1, latency: 0.8 }) };
   await expectTold({ statistics: slow }, "warning", "answers in 800 ms, which is slow");
   const away = { state: () => Promise.reject(), pushes: () => Promise.reject() };
@@ -136,7 +136,11 @@ test("each fault has its sentence and its state", async () => {
     "fault",
     "nothing can be saved",
   );
-  await expectTold({ store: { ...well.store, isOther: () => true } }, "fault", "another database");
+  await expectTold(
+    { store: { ...well.store, isOther: () => true } },
+    "fault",
+    "different database",
+  );
   const deaf = { health: () => [{ channel: "ntfy", connections: 2, working: 0, served: 3 }] };
   await expectTold({ listener: deaf }, "warning", "ntfy: answers from there don't arrive");
   // What cannot be found out is left out.

@@ -109,7 +109,7 @@ test("doctor says how to let answers come back, and that they can", async () => 
   ntfy.permit(() => ({ read: true, write: true }));
   expect(await line()).toMatchObject({
     status: "ok",
-    text: "ntfy Phone: sent; answers can come back by it; nobody has pressed It works in a test yet",
+    text: "ntfy Phone: sent; answers can come back; nobody has pressed It works in a test yet",
   });
   await tap(ntfy.published.at(-1), "It works");
   await until(async () => {
@@ -118,7 +118,7 @@ test("doctor says how to let answers come back, and that they can", async () => 
   });
   expect(await line()).toMatchObject({
     status: "ok",
-    text: "ntfy Phone: sent; answers can come back by it",
+    text: "ntfy Phone: sent; answers can come back",
   });
 });
 

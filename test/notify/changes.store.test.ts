@@ -102,11 +102,11 @@ test("an agent's task is visible when created and when its status changes, other
   });
   for (const [body, level, sound, text] of [
     [{ status: "in_progress" }, "active", "default", "Started"],
-    [{ progress: 40 }, "passive", undefined, "40 %"],
+    [{ progress: 40 }, "passive", undefined, "40%"],
     [{ status_note: "compiling" }, "passive", undefined, "compiling"],
     [{ title: "Ship it", status_note: null }, "passive", undefined, "Changed"],
     [{ priority: "urgent" }, "passive", undefined, "Changed"],
-    [{ status: "todo" }, "time-sensitive", "default", "Back to do"],
+    [{ status: "todo" }, "time-sensitive", "default", "To do again"],
     [{ status: "cancelled" }, "time-sensitive", "default", "Cancelled"],
     [{ status: "done", priority: "low" }, "active", "default", "Done"],
   ] as const) {

@@ -129,13 +129,13 @@ test("passive pushes of a task go at once, then every 10 s; alerts are never hel
   await world.settle();
   await advance(20);
   expect(bodies()).toEqual([
-    ["task", 0, "1 %"],
-    ["other", 1, "9 %"],
+    ["task", 0, "1%"],
+    ["other", 1, "9%"],
     // The alert carries the waiting change too.
     ["task", 3, "Started"],
     ["other", 4, "Go?"],
     ["other", 4, "Now?"],
-    ["task", 13, "4 %"],
+    ["task", 13, "4%"],
   ]);
   expect(phones.length).toBe(1);
 });
@@ -163,7 +163,7 @@ test("a change during a push is sent next, once", async () => {
   expect(updates.at(-1)!.payload.aps["content-state"].progress).toBe(9);
   const alerts = apple.delivered.filter(({ type }) => type === "alert");
   expect(timesOf(alerts, from, [phones[0]!.apns_token]).alert).toEqual([0, 10]);
-  expect(alerts.at(-1)!.payload.aps.alert.body).toBe("9 %");
+  expect(alerts.at(-1)!.payload.aps.alert.body).toBe("9%");
 });
 
 /** A libSQL server takes ten times as long for each change, and merges them by the same statements. */

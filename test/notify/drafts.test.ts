@@ -99,7 +99,7 @@ test("a notification that shows the whole draft offers to approve it, in every c
   expect(readCode(signer, codes.get("Approve")!, channel_id)).toMatchObject({ choice: 251 });
   const { bodies: below } = renderAll({ fallback: "Don't send it" });
   for (const body of below)
-    expect(body).toBe(`${PROMPT}\nOtherwise: Don't send it\nDraft:\n${DRAFT}`);
+    expect(body).toBe(`${PROMPT}\nIf you don't answer: Don't send it\nDraft:\n${DRAFT}`);
   // Text of any direction, and the longest that fits.
   for (const draft of ["مرحبا آدا،\nالبناء أخضر.", "語".repeat(400 - 18), "x\n".repeat(7)]) {
     expect(renderAll({ draft }).offers).toEqual(offersOf(draft));

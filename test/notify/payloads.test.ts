@@ -68,7 +68,7 @@ test("a push has a title, a subtitle with the agent and host, and a body", () =>
   const noted = taskOf({ status: "in_progress", status_note: "compiling", progress: 40 });
   expect(visible(noted, ["status"]).body).toBe("Started");
   expect(visible(noted, ["status", "status_note"]).body).toBe("compiling");
-  expect(visible(noted, ["progress"]).body).toBe("40 %");
+  expect(visible(noted, ["progress"]).body).toBe("40%");
   expect(visible(noted, ["description"]).body).toBe("compiling");
   const asked = alertOf(renderQuestion(questionOf(), { label: "builder", last_host: null }, FULL));
   expect(asked).toEqual({ title: "Question from builder", subtitle: "builder", body: "Go?" });
@@ -167,9 +167,15 @@ test("the prompt is followed by the fallback and the first lines of the context,
   const bodyOf = (fields: Partial<Question>) =>
     composeQuestion(questionOf(fields), key, FULL).body.split("\n").slice(1);
   expect(bodyOf({})).toEqual([]);
-  expect(bodyOf({ fallback: "No" })).toEqual(["Otherwise: No"]);
+  expect(bodyOf({ fallback: "No" })).toEqual(["If you don't answer: No"]);
   const context = "\n# Plan\n\n```diff\n-a\n+b\n```\nmore";
-  expect(bodyOf({ fallback: "No", context })).toEqual(["Otherwise: No", "# Plan", "-a", "+b", "…"]);
+  expect(bodyOf({ fallback: "No", context })).toEqual([
+    "If you don't answer: No",
+    "# Plan",
+    "-a",
+    "+b",
+    "…",
+  ]);
   expect(bodyOf({ context: "# Plan\n\n-a\n+b\n" })).toEqual(["# Plan", "-a", "+b"]);
   expect(bodyOf({ context: "```\n```\n \u200b" })).toEqual([]);
   for (const letter of ["x", "語", "👩‍👩‍👧", "\\"]) {
@@ -179,7 +185,7 @@ test("the prompt is followed by the fallback and the first lines of the context,
     });
     expect(otherwise!.endsWith("…") && lines!.endsWith("…")).toBe(true);
     const size = (text: string) => Buffer.byteLength(JSON.stringify(text));
-    expect(size(otherwise!.slice("Otherwise: ".length))).toBeLessThanOrEqual(
+    expect(size(otherwise!.slice("If you don't answer: ".length))).toBeLessThanOrEqual(
       NOTIFICATION_LIMITS.fallback_bytes,
     );
     expect(size(lines!)).toBeLessThanOrEqual(NOTIFICATION_LIMITS.context_bytes);
@@ -234,7 +240,9 @@ test("Apple accepts multi-byte text at exactly 4,096 bytes, and a generic push s
     context: `# Plan\n${"x".repeat(19_000)}`,
   });
   const taken = await world.take();
-  expect(JSON.stringify(taken)).toContain(String.raw`"Merge?\nOtherwise: No\n# Plan\nxxx`);
+  expect(JSON.stringify(taken)).toContain(
+    String.raw`"Merge?\nIf you don't answer: No\n# Plan\nxxx`,
+  );
   const sizes = taken.map(({ bytes }) => bytes);
   expect(sizes).toContain(4_096);
   expect(Math.max(...sizes)).toBe(4_096);

@@ -166,7 +166,7 @@ test("a reply counts before the name of its message is stored, and after it was 
   expect(message.text).toContain("Name?");
   one.user.reply(shared, message, "Ada");
   await taken();
-  await eventually(() => one.chat().at(-1)!.text.includes("reply once more"));
+  await eventually(() => one.chat().at(-1)!.text.includes("reply again"));
   expect((await read(one, short)).status).toBe("pending");
 });
 
@@ -320,16 +320,16 @@ test("progress of a task changes its message, other news is a new one [§19.9.4]
     await agent.send(`PATCH /v1/tasks/${task.id}`, body);
   };
   await patch({ progress: 10 });
-  await eventually(() => chat()[0]!.text.includes("10 %"));
+  await eventually(() => chat()[0]!.text.includes("10%"));
   await patch({ progress: 50, status_note: "halfway" });
   await eventually(() => chat()[0]!.text.includes("halfway"));
   expect(chat().map(({ edits }) => edits)).toEqual([2]);
   // A message that the person deleted is sent again, and the next change goes there.
   user.remove(shared, chat()[0]!);
   await patch({ progress: 60 });
-  await eventually(() => chat()[0]?.text.includes("60 %"));
+  await eventually(() => chat()[0]?.text.includes("60%"));
   await patch({ progress: 70 });
-  await eventually(() => chat()[0]!.text.includes("70 %"));
+  await eventually(() => chat()[0]!.text.includes("70%"));
   const before = chat()[0]!.message_id;
   await patch({ status: "done" });
   await eventually(() => chat()[0]!.text.includes("Done"));

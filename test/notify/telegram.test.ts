@@ -17,7 +17,7 @@ test("a question is plain text without a preview, with a link to the page [§19.
   await settle();
   expect(chat()).toEqual([
     expect.objectContaining({
-      text: `Question from builder\n\n${prompt}\nOtherwise: No\nFirst \`line\`\nsecond\nthird\n…`,
+      text: `Question from builder\n\n${prompt}\nIf you don't answer: No\nFirst \`line\`\nsecond\nthird\n…`,
       entities: [{ type: "bold", offset: 0, length: 21 }],
       silent: false,
     }),

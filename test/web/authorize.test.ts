@@ -132,6 +132,7 @@ webTest(
     await expectNoOverflow(page);
     await more.press("Enter");
     expect(await page.locator("ol pre").count()).toBe(0);
+    expect(await page.getByLabel("Name of the new agent").inputValue()).toBe("Claude Code");
     await press(page, "Approve");
     expect((await asking.answer()).code).toBeString();
     await page.getByText("Signed in").waitFor();

@@ -170,7 +170,7 @@ webTest("on a phone, going back returns to the place in the list", async () => {
   store.close();
   await page.goto(`${app.url}/#/questions/${rich.id}`);
   await page.getByText("Question not found").waitFor();
-  await page.getByText("Relay keeps the newest 1,000").waitFor();
+  await page.getByText("Relay keeps the newest 1,000 ended questions").waitFor();
   await untilSettled(page);
   await expectNoOverflow(page);
   await page.getByRole("main").getByRole("link", { name: "Questions" }).tap();

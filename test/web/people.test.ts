@@ -143,6 +143,7 @@ webTest(
     const admin = adminClient(app.url);
     await admin.setBlocked.mutate({ account_id, blocked: true });
     await page.getByText("The administrator of this server has blocked this account").waitFor();
+    expect(await page.getByText("Offline.").count()).toBe(0);
     await page.reload();
     await page.getByText("The administrator of this server has blocked this account").waitFor();
     await admin.setBlocked.mutate({ account_id, blocked: false });

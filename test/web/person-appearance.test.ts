@@ -3,10 +3,10 @@
 import { expect } from "bun:test";
 import type { Locator } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
-import { createAgent, createPair, createPerson, createTask } from "../support/client.ts";
+import { ask, createAgent, createPair, createPerson, createTask } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { browserTests, go, openPage, PHONE } from "./browser.ts";
-import { expectNoOverflow } from "./page-checks.ts";
+import { expectNoOverflow, untilSettled } from "./page-checks.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -64,6 +64,29 @@ webTest("in a narrow window an agent's counts keep their full names", async () =
     await expectNoOverflow(page);
   }
 });
+
+webTest(
+  "at 200 % zoom of a phone no view overflows, and the navigation keeps its names",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    await ask(agent.send, { prompt: "Deploy?" });
+    const { id } = await createTask(agent.send, { title: "One" });
+    const size = { width: 195, height: 422 };
+    const page = await openPage(app.url, { as: person, size });
+    const of_agent = ["", "/inbox", "/key", "/setup"].map(
+      (part) => `agents/${agent.key.id}${part}`,
+    );
+    const views = ["questions", "tasks", `tasks/${id}`, "search", "agents", ...of_agent, "account"];
+    for (const view of views) {
+      await go(page, view);
+      await untilSettled(page);
+      await expectNoOverflow(page);
+    }
+    const links = page.getByRole("navigation", { name: "Main" }).getByRole("link");
+    const names = (await links.allTextContents()).map((name) => name.replace(/\d.*/, ""));
+    expect(names).toEqual(["Questions", "Tasks", "Search", "Agents", "Account"]);
+  },
+);
 
 webTest("in a low window the navigation scrolls with the page", async () => {
   const { person } = await createPair(app.url);

@@ -307,7 +307,7 @@ webTest("signing out ends this browser only, and the dialog says what ends with 
   const dialog = page.getByRole("alertdialog");
   await dialog.getByText("or use your recovery code").waitFor();
   await dialog.getByText("Notifications in this browser stop").waitFor();
-  await dialog.getByText("Your other browsers and your agents stay").waitFor();
+  await dialog.getByText("Your other browsers stay signed in").waitFor();
   await check(page);
   await dialog.getByRole("button", { name: "Sign out" }).click();
   await page.getByText("You're signed out").waitFor();

@@ -144,12 +144,13 @@ export const checkTools = (io: Io, { connection }: Session, quick: boolean): Pro
 const ON_PAGE = "Check the channel on the page, under Account";
 /** What to do about a test that failed, by its reason. */
 const REMEDIES: Readonly<Record<string, string>> = {
-  bad_token: "Replace the token of the bot (19.9.6)",
+  bad_token:
+    "Add the channel again with a working bot token, or replace the token of the server's bot",
   blocked: "Unblock the bot in its app, then test the channel",
-  conflict: "Stop the other program that uses the bot, or remove its webhook (19.9.6)",
-  status_403: "Check the channel's token; for a browser, set VAPID_SUBJECT on the server (19.6.1)",
-  replies_not_writable: "Let everyone write to relay-reply-* on the server of the channel (19.8.7)",
-  replies_not_readable: "Let the user of the channel's token read relay-reply-* (19.8.7)",
+  conflict: "Stop the other program that uses the bot, or remove its webhook",
+  status_403: "Check the channel's token; for a browser, set VAPID_SUBJECT on the server",
+  replies_not_writable: "Let everyone write to relay-reply-* on the channel's server",
+  replies_not_readable: "Let the user of the channel's token read relay-reply-*",
 };
 
 /** Sends a test to each notification channel of the account; an agent may not. */
@@ -172,7 +173,7 @@ export async function checkChannels(io: Io, { client }: Session, owner: Owner): 
       const text = `${name}: ${status}${reason === null ? "" : `, ${reason}`}`;
       if (status === "failed") return fail(text, REMEDIES[reason ?? ""] ?? ON_PAGE);
       const says = [
-        ...(replies ? ["answers can come back by it"] : []),
+        ...(replies ? ["answers can come back"] : []),
         // Only a press shows that somebody reads it.
         ...(answer_by !== null && !reached ? ["nobody has pressed It works in a test yet"] : []),
       ];

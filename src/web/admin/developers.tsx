@@ -81,7 +81,7 @@ function InTurn({ answers }: Pick<PolledFigures, "answers">) {
   if (processes.length === 0) return null;
   return (
     <p role="status" className="rounded-xl bg-warn-soft px-4 py-3 text-warn">
-      {`${processes.length} processes answer in turn at this address (${processes.join("; ")}). Figures of "this process" are those of the last one to answer. To watch one process, open its own address.`}
+      {`${processes.length} processes answer in turn at this address (${processes.join("; ")}). The figures of “this process” are from the one that answered last. To watch one process, open its own address.`}
     </p>
   );
 }

@@ -173,10 +173,10 @@ function Row({ person, onClick }: { person: Person; onClick: () => void }) {
       </span>
       <span className="text-sm text-soft">
         {last_here_at === null ? (
-          "Not seen yet"
+          "Never seen"
         ) : (
           <>
-            {"Here "}
+            {"Seen "}
             <AgoInLink at={last_here_at} />
           </>
         )}

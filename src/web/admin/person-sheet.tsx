@@ -155,8 +155,8 @@ function State({ person }: { person: Person }) {
               ],
             ] as const)),
         [
-          "Last here",
-          person.last_here_at === null ? "Not seen yet" : <Ago key="h" at={person.last_here_at} />,
+          "Last seen",
+          person.last_here_at === null ? "Never seen" : <Ago key="h" at={person.last_here_at} />,
         ],
         ["Signed in on", browsers(person.sign_ins)],
         ["Agents", count(person.keys)],

@@ -34,7 +34,7 @@ function Sign({ state }: { state: State }) {
 }
 
 export function WellBeing({ health }: { health: Health | undefined }) {
-  if (!health) return <Skeleton rows={2} label="Looking whether everything is well" />;
+  if (!health) return <Skeleton rows={2} label="Checking whether everything is well" />;
   const checks = [...health.checks].sort(
     (one, other) => ORDER.indexOf(one.state) - ORDER.indexOf(other.state),
   );

@@ -295,7 +295,8 @@ function Navigation({ section }: Pick<Route, "section">) {
               )}
             >
               <Icon aria-hidden className="size-5.5 md:size-5" />
-              {name}
+              {/* At 200 % zoom of a phone, there is no room for the names. */}
+              <span className="max-[17rem]:sr-only">{name}</span>
               {target === "questions" && waiting > 0 && (
                 <span className="absolute top-1.5 left-1/2 ml-1.5 min-w-5 rounded-full bg-accent px-1.5 text-center font-semibold text-accent-ink text-xs leading-5 md:static md:ml-auto">
                   {waiting}

@@ -51,7 +51,9 @@ export function ConnectionBanner() {
   const slow = useSlow(connection);
   const trouble = useStore((store) => store.trouble());
   const [leaving, setLeaving] = useState(false);
-  const age = known_at === null ? "" : ` Last updated ${momentOf(known_at, now)}.`;
+  const state = connection === "connecting" ? "Connecting." : "Offline.";
+  const age =
+    known_at === null ? "Can't reach the server." : `Last updated ${momentOf(known_at, now)}.`;
   return (
     <div className="sticky top-0 z-10">
       <div role="status">
@@ -61,8 +63,7 @@ export function ConnectionBanner() {
             <p
               className={`min-w-0 flex-1 font-medium text-sm ${trouble ? "max-md:basis-3/4 max-md:py-1.5" : ""}`}
             >
-              {connection === "connecting" ? "Connecting." : "Offline."}
-              {trouble ? ` ${troubleText(trouble)}` : age || " Can't reach the server."}
+              {trouble ? troubleText(trouble) : `${state} ${age}`}
             </p>
             {trouble?.code === "unauthorized" && (
               <button type="button" onClick={() => setLeaving(true)} className={BANNER_ACTION}>

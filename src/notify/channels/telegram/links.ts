@@ -31,7 +31,7 @@ export function createLinks(config: Config, { outbound }: Pick<Network, "outboun
       // A server that is none of the Bot API may answer anything.
       const url: unknown = hook.result?.url;
       if (typeof url !== "string") return wrong("could not be checked: unexpected_answer");
-      if (url !== "") return wrong("is of a bot that another program uses (webhook)");
+      if (url !== "") return wrong("belongs to a bot that another program uses (webhook)");
       const username: unknown = me.result?.username;
       const bot_id = botIdOf(token);
       const is_bot = me.result?.id === bot_id;

@@ -24,7 +24,7 @@ export const UNTAKEN = {
   no_reply: "To answer a question, tap a button below it, or reply to its message.",
   no_text: "Only text can be an answer.",
   no_question:
-    "Relay knows no question of that message. If the message has just arrived, reply once more in a moment.",
+    "Relay can't find a question for that message. If the message has just arrived, reply again in a moment.",
 } as const;
 
 interface SpeechDeps {

@@ -96,5 +96,5 @@ function subjectFault(
   { names_operator }: Pick<Settings & { readonly off?: never }, "names_operator">,
 ): string | null {
   if (names_operator || !isApple(endpoint)) return null;
-  return "is of Apple, which needs to know the operator: set VAPID_SUBJECT=mailto:you@your.domain on the server";
+  return "belongs to Apple's push service, which needs to know the operator: set VAPID_SUBJECT=mailto:you@your.domain on the server";
 }

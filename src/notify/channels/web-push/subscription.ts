@@ -40,7 +40,7 @@ export function endpointFault(endpoint: string, hosts: readonly string[]): strin
     host.startsWith("*") ? url.hostname.endsWith(host.slice(1)) : url.hostname === host,
   );
   if (known && url.protocol === "https:" && url.port === "") return null;
-  return "is of a push service that this server does not send to";
+  return "belongs to a push service that this server does not send to";
 }
 
 /** True for an endpoint of Apple's push service. */

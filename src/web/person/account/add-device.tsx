@@ -93,7 +93,7 @@ function Joined({ id, onAgain, onClose }: CodeProps & { readonly id: string }) {
       {signIn && <Facts facts={[["Address", signIn.address ?? "Unknown"]]} />}
       <p className="text-soft">
         {may_confirm
-          ? "Was this you? It can already answer questions and change tasks. Until you confirm it, or for 10 minutes, it can't change devices, agents, channels, settings or the account."
+          ? "Was this you? It can already answer questions and change tasks. For 10 minutes, or until you confirm it, it can't change devices, agents, channels, settings or the account."
           : "It has full access to your account."}
       </p>
       <div className="flex flex-wrap gap-3">

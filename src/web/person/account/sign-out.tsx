@@ -61,7 +61,9 @@ export function SignOut({ open, onClose }: { open: boolean; onClose: () => void 
         {pushChannel() && <li>Notifications in this browser stop.</li>}
         <li>What you've typed here and not sent is deleted.</li>
         <li>
-          {last ? "Your agents keep their access." : "Your other browsers and your agents stay."}
+          {last
+            ? "Your agents keep their access."
+            : "Your other browsers stay signed in, and your agents keep their access."}
         </li>
       </ul>
     </Confirm>

@@ -85,7 +85,7 @@ function Agent({ agent }: { agent: Key }) {
           <bdi dir="auto">{agent.label}</bdi>
         </Heading>
       )}
-      <nav aria-label="Agent sections" className="mb-5 flex gap-1 border-line border-b">
+      <nav aria-label="Agent sections" className="mb-5 flex flex-wrap gap-1 border-line border-b">
         {PARTS.map(([name, title]) => (
           <a
             key={name}

@@ -19,7 +19,7 @@ import { NO_CODE } from "../words.ts";
 import { AwaitApproval } from "./await-approval.tsx";
 import { baseAddress, useOffersOAuth } from "./base-address.ts";
 import { AskBefore } from "./connect.tsx";
-import { SET_UPS } from "./set-up.ts";
+import { SET_UPS, type SetUp } from "./set-up.ts";
 
 /**
  * The view of a request. `request`: a signed request, or the code that another device shows; null:
@@ -100,7 +100,8 @@ function Decision({ request, asked, onDecided }: DecisionProps) {
   const approval = useAction();
   const denial = useAction();
   const [key_id, setKeyId] = useState(asked.suggested_key_id ?? "");
-  const [label, setLabel] = useState(asked.client_name ?? "");
+  const coding_agent = codingAgentOf(asked.client_name);
+  const [label, setLabel] = useState(coding_agent?.client ?? asked.client_name ?? "");
   const content = useRef<HTMLDivElement>(null);
   const guard = useMisclickGuard(content, "to decide");
   const busy = approval.busy || denial.busy;
@@ -127,10 +128,6 @@ function Decision({ request, asked, onDecided }: DecisionProps) {
     });
   // Elsewhere this page's address is not the one that the client uses.
   const offered = useOffersOAuth(baseAddress());
-  // Their names begin so, as in "Claude Code (relay)".
-  const client = SET_UPS.find(
-    ({ client, relay_name }) => relay_name && asked.client_name?.startsWith(client),
-  );
   const decisions = [["Approve", approval, approve] as const, ["Deny", denial, deny] as const];
 
   return (
@@ -158,8 +155,8 @@ function Decision({ request, asked, onDecided }: DecisionProps) {
             error={approval.fault?.fields.label}
           />
         )}
-        {client && offered && (
-          <AskBefore setUp={client} where={asked.approval ? " on that computer" : ""} />
+        {coding_agent && offered && (
+          <AskBefore setUp={coding_agent} where={asked.approval ? " on that computer" : ""} />
         )}
         <FormProblem fault={approval.fault ?? denial.fault} />
         <div className="flex flex-wrap gap-3">
@@ -180,6 +177,10 @@ function Decision({ request, asked, onDecided }: DecisionProps) {
     </Frame>
   );
 }
+
+/** The coding agent with this name. It may add the name of its entry, as in `Claude Code (relay)`. */
+const codingAgentOf = (name: string | null): SetUp | undefined =>
+  SET_UPS.find(({ client, relay_name }) => relay_name && `${name} `.startsWith(`${client} `));
 
 function factsOf(asked: Authorization): [string, ReactNode][] {
   const { client_name, client_host, document_host, approval, requested_at } = asked;

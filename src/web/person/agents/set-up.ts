@@ -100,7 +100,7 @@ export const SET_UPS: readonly SetUp[] = [
       inTerminal(
         `gemini mcp add --scope user --transport http --header "Authorization: Bearer ${key}" --header "X-Agent-Host: $(hostname)" relay ${base}/mcp`,
       ),
-      { text: "Start Gemini CLI in a folder that you trust: it connects in no other." },
+      { text: "Start Gemini CLI in a folder that you trust: it connects only in those." },
     ],
     withoutKey: (base) => [
       inTerminal(

@@ -198,6 +198,6 @@ function fromWhere({ answered_by, answered_from }: Question): string {
   const { label, current, api } = answered_from;
   const device =
     label === null ? "a sign-in that has ended" : current ? "this browser" : isolated(label);
-  if (api) return ` by the API, with the token of ${device}`;
+  if (api) return ` through the API, with the token of ${device}`;
   return label === null ? " in a browser that has signed out since" : ` in ${device}`;
 }

@@ -36,8 +36,8 @@ export function QuestionView({ id, from }: QuestionViewProps) {
         <OneQuestion question={question} />
       ) : fault?.code === "not_found" ? (
         <Empty icon={MessageCircleQuestion} title="Question not found">
-          Relay keeps the newest 1,000 of each agent that have ended. It may also have been deleted
-          with its agent, or belong to another account.
+          Relay keeps the newest 1,000 ended questions of each agent. This one may be older, deleted
+          with its agent, or in another account.
         </Empty>
       ) : offline ? (
         <NotConnected what="The question" />

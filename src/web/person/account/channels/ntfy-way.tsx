@@ -202,13 +202,13 @@ function Topic({ url, channel, onSubscribed }: TopicProps) {
         <Snippet text={topic} name="topic" />
         <p className="text-soft text-sm">
           {origin === "https://ntfy.sh"
-            ? "The server is ntfy.sh, which the app uses by itself."
-            : `Choose "Use another server" there, and enter ${origin}.`}
+            ? "The server is ntfy.sh, the app's default."
+            : `Choose “Use another server” there, and enter ${origin}.`}
         </p>
       </div>
       <p className="rounded-xl bg-sunken px-4 py-3 text-soft text-sm">
         {channel.replies
-          ? "Your answers come back through the ntfy server, so this works in any network. Questions that want a text can be answered only on this page, and requests for permission can be allowed only there unless the topic has an access token."
+          ? "Your answers come back through the ntfy server, so this works in any network. Questions that ask for text can be answered only on this page. Requests for permission can be allowed only here, unless the topic has an access token."
           : "The buttons call Relay at its own address, so they work wherever your phone can reach it."}
       </p>
       <Button variant="primary" className="w-full" onClick={onSubscribed}>

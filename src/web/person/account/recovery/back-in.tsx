@@ -47,7 +47,7 @@ export function BackInForm() {
         onChange={({ target }) => setText(target.value)}
         hint={
           unfinished === null
-            ? "What you saved when you created the account, or last under Account."
+            ? "You saved it when you created the account, or later under Account."
             : "Signing in with this code didn't finish. It's safe to try again."
         }
         error={wrong ? WRONG : undefined}
