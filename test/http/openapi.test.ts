@@ -165,6 +165,8 @@ test("real responses have a status and a form that the OpenAPI document lists [Â
   await call(nobody, answered, [phone.channel.id], { code: test_code });
   await call(nobody, answered, [phone.channel.id], { code: "x" });
   await call(nobody, answered, ["x"], { code: test_code });
+  await call(person, "POST /v1/channels/check", [], { type: "webhook", url: "http://10.0.0.1" });
+  await call(person, "POST /v1/channels/check", [], { type: "webhook", url: 5 });
   const asked = { type: "telegram", label: "Phone" };
   const link = await call(person, "POST /v1/channels/links", [], asked);
   await call(person, "POST /v1/channels/links", [], { ...asked, token: "x" });

@@ -124,7 +124,7 @@ webTest(
     const copy = await duplicate(context, page);
     await go(page, "account");
     await page.getByRole("button", { name: "Sign out" }).click();
-    await page.getByText("You need your token").getByText("the new agent's key").waitFor();
+    await page.getByText("Save the new agent's key first").waitFor();
     await page.getByRole("alertdialog").getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("button", { name: "Create account" }).waitFor();
     expect(await stored(page)).toBe("[{},{}]");

@@ -391,7 +391,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   "GET /v1/inbox": { response: { items: [item], unread: 1 } },
   "GET /v1/keys/{key_id}/inbox": {
-    response: { items: [message, item], unread: 2, next_cursor: null },
+    response: { items: [message, item], unread: 2, unreceived: 1, next_cursor: null },
   },
   "POST /v1/messages": {
     request: { key_id: message.key_id, text: message.text },

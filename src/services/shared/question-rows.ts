@@ -109,7 +109,7 @@ export function createQuestionRows(deps: ServiceDeps) {
    */
   const noteReceived = (
     { kind }: Caller,
-    { account_id, question: { key_id, action }, unreceived: id }: QuestionRow,
+    { question: { action }, unreceived: id }: QuestionRow,
   ): void => {
     if (kind !== "key" || id == null || action) return;
     const revision = ids.unique();
@@ -117,7 +117,6 @@ export function createQuestionRows(deps: ServiceDeps) {
       in_background: true,
       statements: [markReceived({ id, received_at: clock.now(), revision })],
       events: [],
-      inbox: { account_id, key_id, changed: { table: "items", id, revision } },
     })
       .catch(() => {})
       .finally(() => noting.delete(note));

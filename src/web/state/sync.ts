@@ -13,6 +13,7 @@ import { serverUrl } from "./server-url.ts";
 import type { SignIns } from "./sign-ins.ts";
 import type { Store } from "./store.ts";
 import { createStreamLeader } from "./stream-leader.ts";
+import { createUnreceivedLooks } from "./unreceived.ts";
 
 interface SyncOptions {
   readonly token: string;
@@ -66,6 +67,7 @@ export function startSync(options: SyncOptions) {
   let failures = 0;
   let attempt: AbortController | undefined;
   let wake = () => {};
+  const lookAgain = createUnreceivedLooks({ api, pace, store });
 
   const load = async (signal: AbortSignal) => {
     store.beginLoad();
@@ -151,6 +153,7 @@ export function startSync(options: SyncOptions) {
       case "inbox.updated":
         // A version before this one has no `unreceived`.
         store.inboxChanged(data.key_id, data.unreceived ?? data.unread);
+        if (data.unreceived) void lookAgain(data.key_id, connection.signal);
         break;
       case "session.created":
       case "session.confirmed":
