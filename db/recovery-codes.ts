@@ -7,7 +7,7 @@ import { atRevision } from "./outbox.ts";
 import { accounts } from "./schema.ts";
 import { isNewToken, isPastTrial, sessionsInTrial } from "./sessions.ts";
 import { p, sql } from "./store/sql.ts";
-import { insertWhere, qb, select, statement, updateSet } from "./store/statement.ts";
+import { insertWhere, qb, rowOf, select, statement, updateSet } from "./store/statement.ts";
 
 /** When the code of an account was made. */
 export const recoveryCodeOfAccount = select(
@@ -39,16 +39,22 @@ export const replaceRecoveryCode = statement(
 
 const ofAccount = sql`account_id = ${p("account_id")} and kind = 'account_token'`;
 
+/** Whether the sign-in `session_id` is in its trial (§4.1.6). */
+export const isSessionInTrial = statement(sql`select ${p("session_id")} in ${sessionsInTrial}`, {
+  returns: rowOf<[in_trial: 0 | 1]>(),
+});
+
 /**
- * Gives the account a new revision, if it is not blocked, its code has the digest `code_digest`, no account has or had
- * the token `digest`, and the account may have one more sign-in.
+ * Gives the account a new revision, if it is not blocked, its code has the digest `code_digest` and was not made for a
+ * sign-in in its trial, no account has or had the token `digest`, and the account may have one more sign-in.
  */
 export const claimRecovery = statement(
   updateSet(
     accounts,
     ["revision"],
     sql`id = ${p("account_id")} and deleted_at is null and blocked_at is null
-      and exists (select 1 from recovery_codes where account_id = ${p("account_id")} and digest = ${p("code_digest")})
+      and exists (select 1 from recovery_codes where account_id = ${p("account_id")} and digest = ${p("code_digest")}
+        and (session_id is null or session_id not in ${sessionsInTrial}))
       and ${isNewToken("digest")}
       and (select count(*) from credentials where ${ofAccount}) < ${sql.raw(LIMITS.sessions_per_account)}`,
   ),

@@ -45,7 +45,7 @@ export const recovery = router({
       openapi: ofSignIns("POST /v1/sessions/recover", "claimRecoveryCode", {
         summary: "Sign in with a recovery code",
         description:
-          "Adds a sign-in to the account of the code, with a token that the client makes, and replaces the code. Store the token before you send it: sent again with the same code and token, the request gets the same response, with the same new code.",
+          "Adds a sign-in to the account of the code, with a token that the client makes, and replaces the code. Store the token before you send it: sent again with the same code and token, the request gets the same response, with the same new code. A code gets `403` while its account is blocked, and while the sign-in that got it is less than 10 minutes old and unconfirmed.",
       }),
       status: 201,
       limit: "pairings",

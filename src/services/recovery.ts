@@ -6,6 +6,7 @@ import { blockOf } from "../../db/people.ts";
 import {
   claimRecovery,
   claimRepeatedRecovery,
+  isSessionInTrial,
   recoveryCodeByDigest,
   recoveryCodeOfAccount,
   replaceRecoveryCode,
@@ -43,6 +44,9 @@ interface RecoverInput {
   /** Token of the new sign-in, made by the client (§5.2.4). */
   readonly token: string;
 }
+
+/** Otherwise a sign-in could add others in its trial, which it may not do by pairing codes either. */
+const IN_TRIAL = `This code belongs to a sign-in that was added less than ${LIMITS.session_trial / 60} minutes ago. Try again once they have passed, or confirm that sign-in on a device that was signed in earlier.`;
 
 export type Recovery = ReturnType<typeof createRecovery>;
 
@@ -90,7 +94,8 @@ export function createRecovery(deps: ServiceDeps) {
      * Adds a sign-in whose token the client made, and replaces the code. The same code and token again give the same
      * answer. With another token, a used code is good once more only if nobody has used its sign-in, which then ends.
      * `address`: the client's, shown with the sign-in. `404 not_found` for a code that is unknown or used,
-     * `403 forbidden` while the account is blocked (§4.4), `409 too_many_sessions`, `422 fields.token` for a used token.
+     * `403 forbidden` while the account is blocked (§4.4) or the sign-in that got the code is in its trial,
+     * `409 too_many_sessions`, `422 fields.token` for a used token.
      */
     async recover(
       { code: given, label, token }: RecoverInput,
@@ -128,6 +133,12 @@ export function createRecovery(deps: ServiceDeps) {
           const [ended] = await store.read(endedToken({ digest: token_digest }));
           if (ended) return failNotFound("code");
           unused = id;
+        } else if (found.session_id !== null) {
+          const { session_id } = found;
+          const [row] = await store.read(
+            isSessionInTrial({ account_id, session_id, trial_since: trialSince(now) }),
+          );
+          if (row![0] === 1) fail("forbidden", { detail: IN_TRIAL });
         }
 
         const revision = ids.unique();
@@ -143,10 +154,11 @@ export function createRecovery(deps: ServiceDeps) {
         const changed = { table: "accounts", id: account_id, revision } as const;
         const at_revision = { changed_id: account_id, changed_revision: revision };
         const claim = { account_id, code_digest, digest: token_digest, revision };
+        const trial_since = trialSince(now);
         const happened = await commit({
           statements: [
             unused === null
-              ? claimRecovery(claim)
+              ? claimRecovery({ ...claim, trial_since })
               : claimRepeatedRecovery({ ...claim, session_id: unused }),
             ...(unused === null
               ? []

@@ -113,8 +113,9 @@ test("a recovery code signs in, is replaced, and the other sign-ins learn of it 
   stream.close();
   expect(await opens(token)).toBe(true);
   expect(await madeAt(person)).toBe(clock.now());
-  // Good for one use; its successor is good for the next.
+  // Good for one use; its successor is good for the next, after the trial.
   expect(outcome(await recover(code))).toEqual(NOT_FOUND);
+  await clock.skip(LIMITS.session_trial);
   expect((await recover(body.recovery_code)).status).toBe(201);
   for (const line of peer.lines) expect(line).not.toContain(body.recovery_code);
 });
@@ -208,7 +209,7 @@ test("a code whose sign-in nobody has used is good again, and that sign-in ends 
   expect((await person.send("GET /v1/sessions")).body.sessions).toHaveLength(2);
 
   await client(app.url, again.body.token)("GET /v1/account");
-  await clock.skip(LIMITS.recovery_again);
+  await clock.skip(LIMITS.session_trial);
   expect(outcome(await recover(code))).toEqual(NOT_FOUND);
   expect((await recover(again.body.recovery_code)).status).toBe(201);
 });
@@ -272,6 +273,24 @@ test("a sign-in that is ended in its trial takes its new code along [§5.13.5(5)
   expect((await recover(confirmed.recovery_code)).status).toBe(201);
 });
 
+test("the new code of a sign-in in its trial adds no other one until the trial is over, or was ended by a confirmation [§5.13.5(5)]", async () => {
+  const person = await createPerson(app.url);
+  const thief = await recoverAndUse(await newCode(person));
+  const refused = await Promise.all(
+    [app.url, peer.url].map((url) => recover(thief.recovery_code, newToken(), url)),
+  );
+  for (const { status, body } of refused) {
+    expect([status, body.code]).toEqual([403, "forbidden"]);
+    expect(body.detail).toContain("less than 10 minutes ago");
+  }
+  expect((await person.send("GET /v1/sessions")).body.sessions).toHaveLength(2);
+  await clock.skip(LIMITS.session_trial);
+  const second = await recoverAndUse(thief.recovery_code);
+  expect((await recover(second.recovery_code)).status).toBe(403);
+  await person.send(`POST /v1/sessions/${second.session.id}/confirm`);
+  expect((await recover(second.recovery_code)).status).toBe(201);
+});
+
 test("a code stays when the sign-in that made it, or the only one, ends [§5.13.5(5)] [§5.13.3(3)]", async () => {
   const person = await createPerson(app.url);
   const phone = await pair(app.url, person);
@@ -297,6 +316,7 @@ test("a token that another sign-in has is refused, and a full account too; the c
   const answers = await Promise.all([first, second].map((one) => recover(one, token)));
   expect(answers.map(({ status }) => status).sort()).toEqual([201, 422]);
   // The next code, with the token of the sign-in that got it.
+  await clock.skip(LIMITS.session_trial);
   const next = answers.find(({ status }) => status === 201)!.body.recovery_code;
   expect(outcome(await recover(next, token))).toEqual([422, "invalid_fields", "token"]);
   expect((await recover(next)).status).toBe(201);
@@ -354,9 +374,11 @@ test("while the account is blocked a code adds no sign-in; afterwards it is as g
     expect([201, 403]).toContain(answer.status);
     await admin.setBlocked.mutate({ account_id, blocked: false });
     code = answer.body.recovery_code ?? code;
+    await clock.skip(LIMITS.session_trial);
     const again = await recover(code);
     expect(again.status).toBe(201);
     code = again.body.recovery_code;
+    await clock.skip(LIMITS.session_trial);
   }
 });
 
