@@ -138,8 +138,9 @@ async function approvedElsewhere(
   if (!sealed) throw new Fault(`${url} refused the sign-in: HTTP ${asked.status}`);
   const client = createClient({ url, timers: io.timers, fetch: fetchServer });
   const approval = await client.oauth.askApproval({ request: sealed }, { signal: io.signal });
-  const place = approval.url ?? `${url}/#/account`;
-  io.err("Open Relay on a device that is signed in, and compare the code.\n");
+  // Without a link that other devices can open, the address that reached the server from here.
+  const place = approval.url ?? `${url}/#/approve/${approval.code}`;
+  io.err("Open the link on a device that is signed in, and compare the code.\n");
   io.err(`Code: ${approval.code}\nLink: ${place}\n`);
   if (approval.url && io.err_is_terminal) io.err(`${renderUnicodeCompact(approval.url)}\n`);
   const options = { within: APPROVE_WITHIN, signal: io.signal };

@@ -93,7 +93,9 @@ test("without a browser, another device approves by the code", async () => {
   const { send } = await createPerson(app.url);
   const { start, run } = createUser({ clock });
   const { code, printed } = start(["login", "--no-browser", app.url]);
-  const [, shown] = await until(() => /^Code: (\S+)$/m.exec(printed.err));
+  const [, shown] = await until(() => /^Code: (\S+)\nLink: /m.exec(printed.err));
+  // The page's view of this request, also where no other device reaches the server.
+  expect(printed.err).toContain(`Link: ${app.url}/#/approve/${shown}\n`);
   expect((await send("POST /v1/oauth/approve", { request: shown, label: "far" })).status).toBe(200);
   expect(await code).toBe(0);
   expect(await run(["task", "list"])).toMatchObject({ code: 0, out: "" });
