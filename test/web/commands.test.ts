@@ -25,7 +25,7 @@ const linesOfOptions = (element: Locator) =>
       for (let at = 0; at < node.data.length; at++) places.push({ node, at });
       text += node.data;
     }
-    return [...text.matchAll(/(?<=^|\s)--?[a-z][\w-]*/g)].map(({ 0: option, index }) => {
+    return [...text.matchAll(/(?<=^|\s)--?[a-z][\w-]*=?/g)].map(({ 0: option, index }) => {
       const tops = new Set<number>();
       for (const { node, at } of places.slice(index, index + option.length)) {
         const range = document.createRange();
@@ -44,7 +44,11 @@ const copied = (element: Locator) =>
     return getSelection()!.toString();
   });
 
-const COMMAND = `deploy ${Array.from({ length: 9 }, (_, n) => `--with-option-${"x".repeat(n)}${n} -v`).join(" ")}`;
+const OPTIONS = Array.from({ length: 9 }, (_, n) => {
+  const name = `${"x".repeat(n)}${n}`;
+  return `--with-option-${name} --set-${name}=2.4.0-and-a-long-value -v`;
+});
+const COMMAND = `deploy ${OPTIONS.join(" ")}`;
 
 webTest(
   "options stay whole on every width of a phone, and a command is copied as it is",

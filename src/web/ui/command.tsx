@@ -2,8 +2,8 @@
 
 import { Fragment } from "react";
 
-/** An option such as `--scope` or `-la`: browsers break lines after each of its hyphens. */
-const OPTION = /(?<![^\s"'`([{=|;&])--?[A-Za-z0-9][\w-]*/g;
+/** An option such as `--scope`, `-la` or `--define=`: browsers break lines after each of its hyphens. */
+const OPTION = /(?<![^\s"'`([{=|;&])--?[A-Za-z0-9][\w-]*=?/g;
 
 /** Characters of a text with whole options, at most: many of them take long to lay out. */
 const MOST = 4_000;
