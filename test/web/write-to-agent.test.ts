@@ -3,7 +3,7 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
-import { createPair, createTask } from "../support/client.ts";
+import { ask, createPair, createTask } from "../support/client.ts";
 import { browserTests, go, openPage, PHONE } from "./browser.ts";
 import { untilFocused } from "./keys.ts";
 import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
@@ -45,7 +45,15 @@ webTest("Write to the agent and Remind me are one tap away on a phone", async ()
   await send("From the question");
   await page.getByRole("button", { name: "In 10 min" }).tap();
   await page.getByText(/^It rings again at/).waitFor();
+  // However much has happened to the task.
+  for (const prompt of ["One?", "Two?", "Three?", "Four?"]) {
+    await ask(agent.send, { prompt, task_id: id });
+  }
   await go(page, `tasks/${id}`);
+  await sheet(page).getByText("Four?").waitFor();
+  await untilSettled(page);
+  const at = await page.getByRole("button", { name: "Write to the agent" }).last().boundingBox();
+  expect(at!.y + at!.height).toBeLessThan(PHONE.height);
   await write();
   await send("From the task");
   await go(page, "agents");

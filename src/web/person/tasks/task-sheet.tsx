@@ -134,13 +134,10 @@ function Details({ task, onEdit, onGone }: DetailsProps) {
       )}
       <TaskHistory task={task} />
       <div className="flex flex-wrap justify-between gap-3 border-line border-t pt-5">
-        <div className="flex flex-wrap gap-3">
-          <Button onClick={onEdit}>
-            <Pencil aria-hidden className="size-4" />
-            {draftOf(editOf(task.id)) === null ? "Edit" : "Resume editing"}
-          </Button>
-          <WriteButton id={task.key_id} variant="plain" />
-        </div>
+        <Button onClick={onEdit}>
+          <Pencil aria-hidden className="size-4" />
+          {draftOf(editOf(task.id)) === null ? "Edit" : "Resume editing"}
+        </Button>
         <Remove task={task} onGone={onGone} />
       </div>
     </div>
@@ -204,6 +201,7 @@ function Moves({ task }: { task: Task }) {
             {name}
           </Button>
         ))}
+        <WriteButton id={task.key_id} variant="plain" />
       </div>
       {fault && (
         <div className="mt-3">
