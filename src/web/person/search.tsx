@@ -14,7 +14,7 @@ import {
   wordsOf,
 } from "../state/search.ts";
 import { closedAt } from "../state/store.ts";
-import { AgoInLink } from "../ui/ago.tsx";
+import { LineWithAgo } from "../ui/ago.tsx";
 import { Part } from "../ui/boundary.tsx";
 import { Badge, Empty, Heading, More, Problem } from "../ui/parts.tsx";
 import { useLine } from "../ui/prose.tsx";
@@ -23,7 +23,7 @@ import { QuestionBadge } from "./questions/questions.tsx";
 import { go, useRoute } from "./route.ts";
 import { useServerSearch } from "./use-server-search.ts";
 import { labelOf, useKey, useSession } from "./use-store.ts";
-import { STATUS_NAMES } from "./words.ts";
+import { STATUS_NAMES, STATUS_TONES } from "./words.ts";
 
 /** Results that are shown at first, and with each **Show more**. */
 const STEP = 50;
@@ -171,15 +171,13 @@ function Result({ one, words, pattern }: ResultProps) {
           </bdi>
         ))}
         <span className="mt-0.5 flex items-center gap-2 text-faint text-sm">
-          <span className="min-w-0 flex-1 truncate">
+          <LineWithAgo at={isTask(one) ? one.updated_at : closedAt(one)} separator=" · ">
             <bdi>
               <Marked text={labelOf(key)} pattern={pattern} />
             </bdi>
-            {" · "}
-            <AgoInLink at={isTask(one) ? one.updated_at : closedAt(one)} />
-          </span>
+          </LineWithAgo>
           {isTask(one) ? (
-            <Badge>{STATUS_NAMES[one.status]}</Badge>
+            <Badge tone={STATUS_TONES[one.status]}>{STATUS_NAMES[one.status]}</Badge>
           ) : (
             <QuestionBadge question={one} />
           )}

@@ -1,13 +1,22 @@
-/** Display names of statuses, priorities and clients. */
+/** Display names of statuses, priorities and clients, and the colors of statuses. */
 
 import type { Key, Priority, Status } from "../state/api.ts";
 import { PRIORITIES, STATUSES } from "../state/task-order.ts";
+import type { Tone } from "../ui/parts.tsx";
 
 export const STATUS_NAMES: Readonly<Record<Status, string>> = {
   in_progress: "In progress",
   todo: "To do",
   done: "Done",
   cancelled: "Cancelled",
+};
+
+/** Colors of the badges of statuses. */
+export const STATUS_TONES: Readonly<Record<Status, Tone>> = {
+  todo: "plain",
+  in_progress: "accent",
+  done: "ok",
+  cancelled: "plain",
 };
 
 export const PRIORITY_NAMES: Readonly<Record<Priority, string>> = {

@@ -1,6 +1,6 @@
 /** Relative times, with the exact time on request. */
 
-import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { ago, fullTime } from "./time.ts";
 import { useNow } from "./use-now.ts";
 
@@ -48,6 +48,29 @@ export function Ago({ at }: { at: number }) {
  */
 export function AgoInLink({ at }: { at: number }) {
   return <RelativeTime at={at} title={fullTime(at)} />;
+}
+
+interface LineWithAgoProps {
+  readonly at: number;
+  /** Stands between the two; with its spaces. */
+  readonly separator: string;
+  readonly children: ReactNode;
+}
+
+/**
+ * One line of phrasing content inside a link, with its time at the end. The content is cut if it is too long, but not
+ * the time. Names and texts in it need a `bdi`.
+ */
+export function LineWithAgo({ at, separator, children }: LineWithAgoProps) {
+  return (
+    <span className="flex min-w-0 flex-1">
+      <span className="truncate">{children}</span>
+      <span className="shrink-0 whitespace-pre">
+        {separator}
+        <AgoInLink at={at} />
+      </span>
+    </span>
+  );
 }
 
 function RelativeTime({ at, title }: { at: number; title?: string }) {

@@ -120,15 +120,15 @@ export function Heading({ children, actions }: { children: ReactNode; actions?: 
     }
   }, []);
   return (
-    <div className="mb-5 flex min-h-11 items-center gap-3">
+    <div className="mb-5 flex min-h-11 flex-wrap items-center gap-3">
       <h1
         ref={heading}
         tabIndex={-1}
-        className="said min-w-0 flex-1 font-semibold text-2xl leading-tight tracking-tight"
+        className="said min-w-0 flex-[1_1_5rem] font-semibold text-2xl leading-tight tracking-tight"
       >
         {children}
       </h1>
-      {actions}
+      {actions && <div className="flex max-w-full flex-wrap items-center gap-3">{actions}</div>}
     </div>
   );
 }

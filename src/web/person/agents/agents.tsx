@@ -140,7 +140,7 @@ function AgentCard({ agent }: { agent: Key }) {
     <div className="card flex flex-col transition-colors hover:border-edge">
       <a href={`#/agents/${agent.id}`} className="block rounded-2xl p-4 pb-2 sm:p-5 sm:pb-2">
         <p className="flex items-center gap-2">
-          <bdi dir="auto" className="min-w-0 flex-1 truncate font-semibold text-base">
+          <bdi dir="auto" className="min-w-0 flex-1 truncate text-left font-semibold text-base">
             {agent.label}
           </bdi>
           {silent && <Badge tone="warn">Silent</Badge>}

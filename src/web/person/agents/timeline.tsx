@@ -9,10 +9,10 @@ import {
   StickyNote,
 } from "lucide-react";
 import { memo, type ReactNode, useMemo, useRef } from "react";
-import type { Item, Question, Status } from "../../state/api.ts";
+import type { Item, Question } from "../../state/api.ts";
 import type { Store } from "../../state/store.ts";
-import { AgoInLink } from "../../ui/ago.tsx";
-import { Badge, Empty, More, Problem, type Tone } from "../../ui/parts.tsx";
+import { LineWithAgo } from "../../ui/ago.tsx";
+import { Badge, Empty, More, Problem } from "../../ui/parts.tsx";
 import { OneLine } from "../../ui/prose.tsx";
 import { dayOf } from "../../ui/time.ts";
 import { useNow } from "../../ui/use-now.ts";
@@ -20,7 +20,7 @@ import { VirtualList } from "../../ui/virtual-list.tsx";
 import { QuestionBadge } from "../questions/questions.tsx";
 import { useOlderQuestions } from "../use-older-questions.ts";
 import { labelOf, useKey, useSession, useStore, useTask } from "../use-store.ts";
-import { STATUS_NAMES } from "../words.ts";
+import { STATUS_NAMES, STATUS_TONES } from "../words.ts";
 import type { Note } from "./use-timeline-extras.ts";
 
 type Row =
@@ -44,13 +44,6 @@ interface Extras {
   readonly notes: readonly Note[];
   readonly messages: readonly Item[];
 }
-
-const TONES: Readonly<Record<Status, Tone>> = {
-  todo: "plain",
-  in_progress: "accent",
-  done: "ok",
-  cancelled: "plain",
-};
 
 /** Height of a row in pixels until it is measured. */
 const ROW = 76;
@@ -161,7 +154,7 @@ interface LineProps {
   readonly href: string;
   readonly icon: typeof ListTodo;
   readonly color: string;
-  readonly event: string;
+  readonly event: ReactNode;
   readonly at: number;
   readonly text: ReactNode;
   readonly children?: ReactNode;
@@ -176,10 +169,10 @@ function Line({ href, icon: Icon, color, event, at, text, children }: LineProps)
       <Icon aria-hidden className={`mt-0.5 size-5 shrink-0 ${color}`} />
       <span className="min-w-0 flex-1">
         <span className="flex items-center gap-2">
-          <span className="min-w-0 flex-1 truncate text-faint text-sm">
-            {event}
-            {", "}
-            <AgoInLink at={at} />
+          <span className="flex min-w-0 flex-1 text-faint text-sm">
+            <LineWithAgo at={at} separator=", ">
+              {event}
+            </LineWithAgo>
           </span>
           {children}
         </span>
@@ -207,7 +200,7 @@ function TaskEntry({ id, kind, at }: TaskEntryProps) {
   }
   return (
     <Line {...of} icon={CirclePlus} color="text-faint" event="Task created">
-      <Badge tone={TONES[status]}>{STATUS_NAMES[status]}</Badge>
+      <Badge tone={STATUS_TONES[status]}>{STATUS_NAMES[status]}</Badge>
     </Line>
   );
 }
@@ -219,7 +212,16 @@ function QuestionEntry({ question }: { question: Question }) {
       href={`#/questions/${id}`}
       icon={MessageCircleQuestion}
       color="text-accent"
-      event={answer === null ? "Asked" : `Asked, you answered ${answer}`}
+      event={
+        answer === null ? (
+          "Asked"
+        ) : (
+          <>
+            {"Asked, you answered "}
+            <bdi>{answer}</bdi>
+          </>
+        )
+      }
       at={created_at}
       text={action ? prompt : <OneLine text={prompt} />}
     >
@@ -250,18 +252,23 @@ function NoteEntry({ note: { task_id, at, text, by } }: { note: Note }) {
 function MessageEntry({ item, of }: { item: Item; of: string }) {
   const { key_id, created_at, text, from, read_at } = item;
   const to = useKey(key_id);
-  const direction =
+  const [direction, agent] =
     key_id !== of
-      ? `Message to ${labelOf(to)}`
+      ? ["Message to ", labelOf(to)]
       : from.kind === "account"
-        ? "Message from you"
-        : `Message from ${from.label}`;
+        ? ["Message from you"]
+        : ["Message from ", from.label];
   return (
     <Line
       href={`#/agents/${key_id}/inbox`}
       icon={Mail}
       color="text-accent"
-      event={direction}
+      event={
+        <>
+          {direction}
+          {agent && <bdi>{agent}</bdi>}
+        </>
+      }
       at={created_at}
       text={text}
     >
