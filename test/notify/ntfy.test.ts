@@ -56,7 +56,7 @@ test("a question and a task are published to ntfy with their text, priority and 
   await advance(11);
   await agent.send(`PATCH /v1/tasks/${task.id}`, { progress: 40 });
   await settled();
-  expect(ntfy.take()).toMatchObject([{ message: "40 %\nbuilder", priority: 2 }]);
+  expect(ntfy.take()).toMatchObject([{ message: "40%\nbuilder", priority: 2 }]);
   await createTask(agent.send, { title: "quiet", notify: false });
   await settled();
   expect(ntfy.take()).toEqual([]);

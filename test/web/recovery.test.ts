@@ -112,6 +112,7 @@ webTest("a code that is put off is offered again, and replaced under Account", a
 
   // Replaced, but the response is lost: the saved code has ended, and nobody has seen the new one.
   await button(page, "Make a recovery code").click();
+  await page.getByRole("heading", { name: "Your new recovery code" }).waitFor();
   await button(page, "Copy").click();
   await button(page, /^Continue$/).click();
   await page.getByText("You made one").waitFor();
