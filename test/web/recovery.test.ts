@@ -177,6 +177,8 @@ webTest("a recovery code signs in once, as it was typed, and shows the next one"
   await button(other, "Sign it out").first().click();
   await other.getByRole("alertdialog").getByRole("button", { name: "Sign out" }).click();
   await page.getByText("signed out from another device").waitFor();
+  // The dialog closes once the page knows what ended with the sign-in.
+  await other.getByRole("alertdialog").waitFor({ state: "detached" });
   await other.goto(`${app.url}/#/questions`);
   await other.getByText("You haven't saved a recovery code").waitFor();
   await button(other, "Save a recovery code").click();
