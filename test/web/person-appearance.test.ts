@@ -81,7 +81,15 @@ webTest(
       await go(page, view);
       await untilSettled(page);
       await expectNoOverflow(page);
+      const heading = page.locator("h1", { hasText: /^(Questions|Tasks|Search|Agents|Account)$/ });
+      for (const one of await heading.all()) {
+        expect((await one.boundingBox())!.height).toBeLessThan(40);
+      }
     }
+    await go(page, "questions");
+    const answer = page.getByRole("button", { name: /^Yes/ }).locator("bdi");
+    expect(await answer.evaluate((one) => one.getClientRects().length)).toBe(1);
+    expect((await answer.boundingBox())!.height).toBeLessThan(40);
     const links = page.getByRole("navigation", { name: "Main" }).getByRole("link");
     const names = (await links.allTextContents()).map((name) => name.replace(/\d.*/, ""));
     expect(names).toEqual(["Questions", "Tasks", "Search", "Agents", "Account"]);

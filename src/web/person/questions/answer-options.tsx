@@ -58,7 +58,7 @@ export function AnswerOptions(props: AnswerOptionsProps) {
   const [focused, setFocused] = useState(false);
   return (
     <>
-      <div className={paired ? "grid grid-cols-2 gap-3" : "space-y-2"}>
+      <div className={paired ? "grid gap-3 min-[17rem]:grid-cols-2" : "space-y-2"}>
         {options.map((option, at) => {
           const pair = paired && at < PAIR.length;
           const Icon = PAIR[at];
@@ -77,7 +77,11 @@ export function AnswerOptions(props: AnswerOptionsProps) {
               aria-describedby={barred ? `${id}-read` : undefined}
               className={classes(
                 "relative w-full md:pr-11",
-                pair ? "md:pl-11" : paired ? "col-span-2 md:pl-11" : "justify-start text-left",
+                pair
+                  ? "md:pl-11"
+                  : paired
+                    ? "min-[17rem]:col-span-2 md:pl-11"
+                    : "justify-start text-left",
               )}
               onClick={() => void onPick(option)}
             >

@@ -100,7 +100,7 @@ function Filters({ agent, ended, query }: Filter & { readonly query: URLSearchPa
     go(text === "" ? "questions" : `questions?${text}`, { replace: true });
   };
   return (
-    <div className="mb-3 grid grid-cols-2 gap-2">
+    <div className="mb-3 grid gap-2 min-[17rem]:grid-cols-2">
       <Select
         quiet
         aria-label="Agent"

@@ -147,8 +147,8 @@ function Filters({ filter, query }: { filter: Filter; query: URLSearchParams }) 
   );
   const deleted: Options = gone ? [[filter.agent!, known ? "Deleted agent" : ""]] : [];
   return (
-    <div className="mb-3 grid grid-cols-2 gap-2 sm:grid-cols-3">
-      <div className="col-span-2 sm:col-span-1">
+    <div className="mb-3 grid gap-2 min-[17rem]:grid-cols-2 sm:grid-cols-3">
+      <div className="min-[17rem]:col-span-2 sm:col-span-1">
         {choice("agent", "Agent", [["", "All agents"], ...deleted, ...keys])}
       </div>
       {choice("status", "Status", [["", "Any status"], ...STATUS_OPTIONS])}
