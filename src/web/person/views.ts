@@ -50,6 +50,7 @@ export const SearchView = later(async () => (await import("./search.tsx")).Searc
 export const Permission = later(
   async () => (await import("./questions/permission.tsx")).Permission,
 );
+export const DraftForm = later(async () => (await import("./questions/draft-form.tsx")).DraftForm);
 export const SignOutHere = later(
   async () => (await import("./account/sign-out-here.tsx")).SignOutHere,
 );

@@ -8,13 +8,7 @@ import { useMeasured } from "../../ui/use-measured.ts";
 import { useDraft } from "../use-draft.ts";
 import { labelOf, useKey } from "../use-store.ts";
 import { draftName } from "./answer-form.tsx";
-
-/** As a text field has it. */
-const withLineFeeds = (text: string): string => text.replace(/\r\n?/g, "\n");
-
-/** True for texts that the server takes for the same: white space at the ends does not count (§5.7.4(5)). */
-export const isSameText = (one: string, other: string): boolean =>
-  withLineFeeds(one).trim() === withLineFeeds(other).trim();
+import { isSameText, withLineFeeds } from "./same-text.ts";
 
 /** Lines, at least and at most, of the field in browsers that do not fit its height to the text; letters of a line. */
 const LINES = [3, 14] as const;

@@ -20,17 +20,17 @@ import { useNow } from "../../ui/use-now.ts";
 import { useRoute } from "../route.ts";
 import { useInView } from "../use-in-view.ts";
 import { labelOf, useKeptAnswers, useKey, useSession, useStore, useTask } from "../use-store.ts";
-import { Permission } from "../views.ts";
+import { DraftForm, Permission } from "../views.ts";
 import { WriteButton } from "../write-button.tsx";
 import { AnswerForm, draftName } from "./answer-form.tsx";
 import { keyOf, optionOf } from "./answer-keys.ts";
 import { AnswerOptions, isNoteTooLong, noteName } from "./answer-options.tsx";
 import { DeliveryLine } from "./delivery-line.tsx";
-import { DraftForm, isSameText } from "./draft-form.tsx";
 import { WaitingAnswer } from "./kept-answers.tsx";
 import { DENY, FORMS } from "./permission-words.ts";
 import { Fallback, QuestionContext } from "./question-context.tsx";
 import { Remind } from "./remind.tsx";
+import { isSameText } from "./same-text.ts";
 import { useDetails } from "./use-details.ts";
 
 /** Seconds left at which the time is shown as urgent. */
@@ -256,14 +256,16 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
         {waiting ? (
           <WaitingAnswer given={waiting} onChange={change} />
         ) : question.draft !== undefined ? (
-          <DraftForm
-            question={question}
-            draft={question.draft}
-            expired={expired}
-            busy={sending !== null}
-            onSend={answer}
-            onDraft={onDraft}
-          />
+          <Suspense fallback={<p>Loading…</p>}>
+            <DraftForm
+              question={question}
+              draft={question.draft}
+              expired={expired}
+              busy={sending !== null}
+              onSend={answer}
+              onDraft={onDraft}
+            />
+          </Suspense>
         ) : question.kind === "text" ? (
           <AnswerForm
             id={question.id}
