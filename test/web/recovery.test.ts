@@ -98,7 +98,7 @@ webTest("a code that is put off is offered again, and replaced under Account", a
   expect(await page.getByText("You haven't saved a recovery code").count()).toBe(0);
 
   await page.getByRole("link", { name: "Account" }).click();
-  await page.getByText("You made one").waitFor();
+  await page.getByText("The last one was made").waitFor();
   await button(page, "Replace the recovery code").click();
   const dialog = page.getByRole("alertdialog");
   await dialog.getByText("stops working").waitFor();
@@ -115,7 +115,7 @@ webTest("a code that is put off is offered again, and replaced under Account", a
   await page.getByRole("heading", { name: "Your new recovery code" }).waitFor();
   await button(page, "Copy").click();
   await button(page, /^Continue$/).click();
-  await page.getByText("You made one").waitFor();
+  await page.getByText("The last one was made").waitFor();
   const lose = async (route: Route) => {
     await route.fetch();
     await route.abort();
@@ -179,6 +179,7 @@ webTest("a recovery code signs in once, as it was typed, and shows the next one"
   await page.getByText("signed out from another device").waitFor();
   // The dialog closes once the page knows what ended with the sign-in.
   await other.getByRole("alertdialog").waitFor({ state: "detached" });
+  await other.getByText("You haven't saved one").waitFor();
   await other.goto(`${app.url}/#/questions`);
   await other.getByText("You haven't saved a recovery code").waitFor();
   await button(other, "Save a recovery code").click();
@@ -299,7 +300,7 @@ webTest("signing out ends this browser only, and the dialog says what ends with 
   const { code } = (await person.send("POST /v1/account/recovery-code", {})).body;
   const phone = await pair(app.url, person);
   const page = await openPage(app.url, { as: person, at: "#/account", size: PHONE });
-  await page.getByText("You made one").waitFor();
+  await page.getByText("The last one was made").waitFor();
   await page.evaluate(() =>
     localStorage.setItem(
       "relay.push-channel",
@@ -318,7 +319,7 @@ webTest("signing out ends this browser only, and the dialog says what ends with 
 
   // The last one: with a code as the way back, its token is not kept.
   const last = await openPage(app.url, { as: phone, at: "#/account" });
-  await last.getByText("You made one").waitFor();
+  await last.getByText("The last one was made").waitFor();
   await button(last, /^Sign out$/).click();
   await last.getByText("you need your recovery code to sign in again").waitFor();
   expect(await last.getByRole("switch", { name: "Keep the token valid" }).count()).toBe(0);

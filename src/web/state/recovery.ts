@@ -1,7 +1,7 @@
 /** Recovery codes (§5.2.7): making one, signing in with one (§5.13.5), and whether the person has saved it. */
 
 import { randomText } from "../../client/idempotency.ts";
-import { createObservable } from "../observable.ts";
+import { createListeners, createObservable } from "../observable.ts";
 import { type Api, createApi, faultOf } from "./api.ts";
 import { browserLabel } from "./browser-label.ts";
 import { currentSession, signIn } from "./session.ts";
@@ -41,11 +41,21 @@ export function isUnsaved(made_at: number | null): boolean {
 /** True if the person is to be reminded of a code that was shown here, or should have been. */
 export const hasUnsavedCode = (): boolean => local.get(UNSAVED) !== null;
 
+const changes = createListeners();
+/** Calls the listener whenever {@link hasUnsavedCode} may have changed here. */
+export const onUnsavedCode = changes.subscribe;
+
 /** Notes that the person has saved the code, or that another one has taken its place. */
-export const noteCodeSaved = (): void => local.remove(UNSAVED);
+export function noteCodeSaved(): void {
+  local.remove(UNSAVED);
+  changes.tell();
+}
 
 /** Notes that the person is to get a code: until it was shown and saved, the page reminds of it. */
-export const noteCodeUnseen = (): void => local.set(UNSAVED, String(UNSEEN));
+export function noteCodeUnseen(): void {
+  local.set(UNSAVED, String(UNSEEN));
+  changes.tell();
+}
 
 /** Reminds of a code if the account has none: the one that the person saved was used, and its successor has ended. */
 export async function remindWithoutCode(api: Api): Promise<void> {

@@ -36,8 +36,8 @@ export function ReachLine() {
   }, [unreached, waiting]);
   if (!shown || in_trial) return null;
   return (
-    <p className="mb-4 flex items-center gap-2 text-soft text-sm">
-      <BellOff aria-hidden className="size-4 shrink-0" />
+    <p className="mb-4 flex items-start gap-2 text-soft text-sm">
+      <BellOff aria-hidden className="mt-0.5 size-4 shrink-0" />
       <span>
         {"Nothing rings while this page is closed. "}
         <a href="#/reach" className="font-medium text-accent underline">

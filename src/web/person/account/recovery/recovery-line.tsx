@@ -1,17 +1,27 @@
 /** The line that reminds the person of a recovery code that was shown and not saved. */
 
 import { LifeBuoy } from "lucide-react";
-import { useState } from "react";
-import { hasUnsavedCode, makeRecoveryCode, newRecoveryCode } from "../../../state/recovery.ts";
+import { useEffect, useState, useSyncExternalStore } from "react";
+import {
+  hasUnsavedCode,
+  makeRecoveryCode,
+  newRecoveryCode,
+  onUnsavedCode,
+} from "../../../state/recovery.ts";
 import { useAction } from "../../../ui/use-action.ts";
 import { useSession, useStore } from "../../use-store.ts";
 import { useTrialEnd } from "../trial.tsx";
 import { useSavedCode } from "./use-saved-code.ts";
 
-/** Appears and goes only with the view, so that it moves no button. */
+/** Goes only with the view, and appears above questions only with it, so that it moves no button. */
 export function RecoveryLine() {
   const { api } = useSession();
-  const [shown] = useState(hasUnsavedCode);
+  const unsaved = useSyncExternalStore(onUnsavedCode, hasUnsavedCode);
+  const waiting = useStore((store) => store.pending().length > 0);
+  const [shown, setShown] = useState(unsaved);
+  useEffect(() => {
+    if (unsaved && !waiting) setShown(true);
+  }, [unsaved, waiting]);
   const loads = useStore((store) => store.loads());
   const in_trial = useTrialEnd() !== null;
   const { busy, fault, run } = useAction();

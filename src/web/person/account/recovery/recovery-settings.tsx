@@ -1,8 +1,13 @@
 /** The part of the account view about the recovery code: whether there is one, and a new one. */
 
 import { LifeBuoy } from "lucide-react";
-import { useState } from "react";
-import { makeRecoveryCode, newRecoveryCode } from "../../../state/recovery.ts";
+import { useState, useSyncExternalStore } from "react";
+import {
+  hasUnsavedCode,
+  makeRecoveryCode,
+  newRecoveryCode,
+  onUnsavedCode,
+} from "../../../state/recovery.ts";
 import { Ago } from "../../../ui/ago.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { Confirm } from "../../../ui/dialog.tsx";
@@ -16,7 +21,9 @@ export function RecoverySettings() {
   const { api } = useSession();
   const loads = useStore((store) => store.loads());
   const in_trial = useTrialEnd() !== null;
-  const { at, fault } = useSavedCode(loads);
+  // Ending a sign-in can end the code.
+  const unsaved = useSyncExternalStore(onUnsavedCode, hasUnsavedCode);
+  const { at, fault } = useSavedCode(`${loads} ${unsaved}`);
   const making = useAction();
   const [replacing, setReplacing] = useState(false);
   const make = async () =>
@@ -26,7 +33,7 @@ export function RecoverySettings() {
       <p className="mb-3 text-soft">
         {at ? (
           <>
-            {"You made one "}
+            {"The last one was made "}
             <Ago at={at} />
             {". It signs you in, once, if you lose all your browsers and phones."}
           </>
