@@ -54,6 +54,7 @@ export function ConnectionBanner() {
   const state = connection === "connecting" ? "Connecting." : "Offline.";
   const age =
     known_at === null ? "Can't reach the server." : `Last updated ${momentOf(known_at, now)}.`;
+  const text = trouble ? troubleText(trouble) : age;
   return (
     <div className="sticky top-0 z-10">
       <div role="status">
@@ -63,7 +64,8 @@ export function ConnectionBanner() {
             <p
               className={`min-w-0 flex-1 font-medium text-sm ${trouble ? "max-md:basis-3/4 max-md:py-1.5" : ""}`}
             >
-              {trouble ? troubleText(trouble) : `${state} ${age}`}
+              {/* Relay itself refuses a blocked account: it is reached. */}
+              {trouble?.code === "forbidden" ? text : `${state} ${text}`}
             </p>
             {trouble?.code === "unauthorized" && (
               <button type="button" onClick={() => setLeaving(true)} className={BANNER_ACTION}>
