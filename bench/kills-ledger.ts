@@ -135,7 +135,8 @@ export async function createLedger(anyone: Send, clientOf: (token: string) => Se
       for (const { changes, acknowledged } of questions.values()) {
         if (changes === null) continue;
         // Done by now, if it was sent at all.
-        const { body } = await clientOf(token)<Question>(`GET /v1/questions/${acknowledged.id}`);
+        // The account would get more fields than in a list.
+        const { body } = await clientOf(secret)<Question>(`GET /v1/questions/${acknowledged.id}`);
         const entry = questions.get(acknowledged.id)!;
         entry.acknowledged = body;
         entry.changes = null;
