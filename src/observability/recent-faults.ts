@@ -33,7 +33,7 @@ export function createRecentFaults(clock: Pick<Clock, "now">) {
   };
 
   return {
-    /** The same log, whose warnings and errors are remembered, whatever its level leaves out. */
+    /** Returns a log that passes everything on to `log` and remembers warnings and errors, whatever its level leaves out. */
     watch(log: Log): Log {
       const noted =
         (level: RecentFault["level"]): Log["warn"] =>
