@@ -11,7 +11,6 @@ import {
 import { blockOf } from "../../db/people.ts";
 import {
   claimSessionAdded,
-  insertSession,
   isTokenTaken,
   sessionById,
   sessionsOfAccount,
@@ -32,8 +31,8 @@ import {
 } from "../model/pairing.ts";
 import { UNNAMED } from "../model/session.ts";
 import { toAccount } from "./accounts.ts";
-import { toSession } from "./sessions.ts";
-import { eventOf, untilDecided } from "./shared/commit.ts";
+import { addSession, toSession } from "./sessions.ts";
+import { untilDecided } from "./shared/commit.ts";
 import { CLOCKS_DIFFER, type ServiceDeps } from "./shared/deps.ts";
 import { failInTrial, isInTrial, trialSince } from "./shared/trial.ts";
 
@@ -172,46 +171,22 @@ export function createPairings(deps: PairingDeps) {
         if (isOver(pairing, now)) return failNotFound("code");
 
         const revision = ids.unique();
-        const row = {
-          id: ids.next("ses"),
-          label: label ?? null,
+        const id = ids.next("ses");
+        const added = addSession({
+          ...{ id, account_id, revision, address, now, label: label ?? null },
           made_by: pairing.session_id === null ? "administrator" : "pairing",
-          created_at: now,
-          last_used_at: null,
-          address,
-          confirmed_at: null,
-        } as const;
-        const changed = { table: "accounts", id: account_id, revision } as const;
+          digest: token_digest,
+        });
         const at_revision = { changed_id: account_id, changed_revision: revision };
         const happened = await commit({
           statements: [
             claimSessionAdded({ account_id, code_digest, digest: token_digest, revision }),
-            insertSession({
-              ...row,
-              digest: token_digest,
-              kind: "account_token",
-              account_id,
-              key_id: null,
-              last_host: null,
-              last_client: null,
-              expires_at: null,
-              grant_id: null,
-              replaced_at: null,
-              ...at_revision,
-            }),
-            usePairing({ code_digest, claimed_by: row.id, ...at_revision }),
+            added.insert,
+            usePairing({ code_digest, claimed_by: id, ...at_revision }),
           ],
-          events: [
-            eventOf(
-              changed,
-              "session.created",
-              account_id,
-              { session: toSession(row, null) },
-              row.id,
-            ),
-          ],
+          events: [added.event],
         });
-        if (happened) return { account: await account(), session: toSession(row, row.id), token };
+        if (happened) return { account: await account(), session: added.session, token };
 
         // A simultaneous request with the same code came first: read again.
         const [again] = await store.read(pairingByDigest({ digest: code_or_link }));

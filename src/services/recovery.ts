@@ -12,13 +12,7 @@ import {
   replaceRecoveryCode,
   useRecoveryCode,
 } from "../../db/recovery-codes.ts";
-import {
-  deleteSession,
-  insertSession,
-  isTokenTaken,
-  sessionById,
-  sessionsOfAccount,
-} from "../../db/sessions.ts";
+import { deleteSession, isTokenTaken, sessionById, sessionsOfAccount } from "../../db/sessions.ts";
 import { blocked, fail, failFields, failNotFound } from "../errors.ts";
 import { digest } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
@@ -33,7 +27,7 @@ import {
   showRecoveryCode,
 } from "../model/recovery-code.ts";
 import { toAccount } from "./accounts.ts";
-import { toSession } from "./sessions.ts";
+import { addSession, toSession } from "./sessions.ts";
 import { eventOf, untilDecided } from "./shared/commit.ts";
 import type { ServiceDeps } from "./shared/deps.ts";
 import { failInTrial, trialSince } from "./shared/trial.ts";
@@ -142,15 +136,12 @@ export function createRecovery(deps: ServiceDeps) {
         }
 
         const revision = ids.unique();
-        const row = {
-          id: ids.next("ses"),
-          label: label ?? null,
+        const id = ids.next("ses");
+        const added = addSession({
+          ...{ id, account_id, revision, address, now, label: label ?? null },
           made_by: "recovery",
-          created_at: now,
-          last_used_at: null,
-          address,
-          confirmed_at: null,
-        } as const;
+          digest: token_digest,
+        });
         const changed = { table: "accounts", id: account_id, revision } as const;
         const at_revision = { changed_id: account_id, changed_revision: revision };
         const claim = { account_id, code_digest, digest: token_digest, revision };
@@ -163,24 +154,12 @@ export function createRecovery(deps: ServiceDeps) {
             ...(unused === null
               ? []
               : [deleteSession({ account_id, session_id: unused, ...at_revision })]),
-            insertSession({
-              ...row,
-              digest: token_digest,
-              kind: "account_token",
-              account_id,
-              key_id: null,
-              last_host: null,
-              last_client: null,
-              expires_at: null,
-              grant_id: null,
-              replaced_at: null,
-              ...at_revision,
-            }),
+            added.insert,
             useRecoveryCode({
               account_id,
               digest: digest(successor),
               used_digest: code_digest,
-              session_id: row.id,
+              session_id: id,
               created_at: now,
               ...at_revision,
             }),
@@ -192,18 +171,11 @@ export function createRecovery(deps: ServiceDeps) {
                   eventOf(changed, "session.deleted", account_id, { session_id: unused }, unused),
                   eventOf(changed, "token.replaced", account_id, {}),
                 ]),
-            eventOf(
-              changed,
-              "session.created",
-              account_id,
-              { session: toSession(row, null) },
-              row.id,
-            ),
+            added.event,
           ],
         });
         if (happened) {
-          const session = toSession(row, row.id);
-          return { account: await account(), session, token, recovery_code };
+          return { account: await account(), session: added.session, token, recovery_code };
         }
 
         const [taken] = await store.read(isTokenTaken({ digest: token_digest }));

@@ -6,6 +6,7 @@ import {
   claimSessionEnd,
   confirmSession,
   deleteSession,
+  insertSession,
   labelSession,
   sessionById,
   sessionsOfAccount,
@@ -36,6 +37,46 @@ export function toSession(row: Row, current_id: string | null): Session {
     last_used_at,
     trial_ends_at: has_trial ? created_at + LIMITS.session_trial : null,
     address,
+  };
+}
+
+interface AddedSession {
+  readonly id: string;
+  readonly account_id: string;
+  /** The revision that the same batch gives the account; without it, nothing is added. */
+  readonly revision: string;
+  /** Of the token, which the client made. */
+  readonly digest: string;
+  readonly label: string | null;
+  readonly made_by: "administrator" | "pairing" | "recovery";
+  /** The client's, shown with the sign-in. */
+  readonly address: string;
+  /** Epoch seconds. */
+  readonly now: number;
+}
+
+/** A sign-in that begins with its trial: its INSERT, its event, and how it sees itself. */
+export function addSession({ account_id, revision, digest, now, ...given }: AddedSession) {
+  const row = { ...given, created_at: now, last_used_at: null, confirmed_at: null };
+  const { id } = row;
+  const changed = { table: "accounts", id: account_id, revision } as const;
+  return {
+    session: toSession(row, id),
+    insert: insertSession({
+      ...row,
+      account_id,
+      digest,
+      kind: "account_token",
+      key_id: null,
+      last_host: null,
+      last_client: null,
+      expires_at: null,
+      grant_id: null,
+      replaced_at: null,
+      changed_id: account_id,
+      changed_revision: revision,
+    }),
+    event: eventOf(changed, "session.created", account_id, { session: toSession(row, null) }, id),
   };
 }
 
