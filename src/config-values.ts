@@ -1,0 +1,87 @@
+/** How the values of variables are read: the parts that the schemas in `config.ts` are made of. */
+
+import { isIP } from "node:net";
+import { z } from "zod";
+
+/** True if a text is an origin as a browser sends it: without a path or default port, in lower case. */
+export const isOrigin = (text: string): boolean =>
+  /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+
+/** Letters and digits of any language, and the other characters of host names. */
+export const HOST_SIGNS = /^[\p{L}\p{M}\p{N}._-]+$/u;
+
+/** A host name or IPv4 address as a browser writes it; null for anything else. */
+export function hostName(text: string): string | null {
+  const url = HOST_SIGNS.test(text) ? URL.parse(`http://${text}`) : null;
+  return url?.hostname.replace(/\.$/, "") || null;
+}
+
+/** True if the user name and password of a URL can be decoded. */
+export function isReadable(text: string): boolean {
+  try {
+    const { username, password } = new URL(text);
+    return /^\P{Cc}*$/u.test(decodeURIComponent(username + password));
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * A list, separated by commas with or without white space. `what` says what each entry must be; an error names the
+ * number of the wrong one.
+ */
+export const list = <Entry>(read: (entry: string) => Entry | null, what: string) =>
+  z.string().transform((text, context): Entry[] => {
+    const entries = text.split(",").map((entry) => read(entry.trim()));
+    const wrong = entries.indexOf(null);
+    if (wrong >= 0) {
+      const which = entries.length === 1 ? "" : `; number ${wrong + 1} is not`;
+      context.addIssue({ code: "custom", message: `must be ${what}${which}` });
+    }
+    return entries.filter((entry) => entry !== null);
+  });
+
+export const text = (pattern: RegExp, fault: string) => z.string().regex(pattern, fault);
+export const number = (pattern: RegExp, fault: string) => text(pattern, fault).transform(Number);
+export const anyText = z.string().min(1).optional();
+export const apnsId = text(/^[A-Za-z0-9]{1,40}$/, "must be an id of letters and digits").optional();
+export const apnsUrl = z
+  .string()
+  .refine(
+    (value) => URL.canParse(value) && new URL(value).origin === value,
+    "must be an https origin such as https://127.0.0.1:2197",
+  )
+  .refine((value) => value.startsWith("https:"), "must be an https origin")
+  .optional();
+
+/** Says what is wrong with a `PUBLIC_URL`; null if it is valid. */
+export function publicUrlFault(text: string): string | null {
+  const [, authority = "", path = ""] = /^https?:\/\/([^/\\?#]*)([^?#]*)$/.exec(text) ?? [];
+  const url = URL.parse(text);
+  if (url === null || authority === "" || /[@\s"'<>`]/.test(authority)) {
+    return "must be an http(s) URL without a query or a credential";
+  }
+  if (/\\/.test(path)) return "must not have a backslash: separate its path by /";
+  if (/\/\//.test(path)) return "must not have // in its path";
+  // The parser changes dot segments and characters that a URL cannot have.
+  const plain = path.replace(/\P{ASCII}+/gu, encodeURIComponent);
+  if (url.pathname !== (plain || "/")) {
+    return "must not have . or .. as a part of its path, nor a character that a URL cannot have";
+  }
+  return null;
+}
+
+/** A decimal number of an IPv4 address. Some programs read a leading zero as octal. */
+const DECIMAL = /^(0|[1-9]\d{0,2})$/;
+
+/**
+ * True if a text is a network in CIDR notation, with a whole address: some parsers read `10/8` as 0.0.0.0/8, and others
+ * `012.0.0.0/8` as 10.0.0.0/8.
+ */
+export function isNetwork(text: string): boolean {
+  const [address = "", bits = "", ...rest] = text.split("/");
+  if (rest.length > 0 || !DECIMAL.test(bits)) return false;
+  const version = address.includes("%") ? 0 : isIP(address);
+  if (version === 4 && !address.split(".").every((part) => DECIMAL.test(part))) return false;
+  return version !== 0 && Number(bits) <= (version === 4 ? 32 : 128);
+}
