@@ -44,15 +44,6 @@ export const list = <Entry>(read: (entry: string) => Entry | null, what: string)
 export const text = (pattern: RegExp, fault: string) => z.string().regex(pattern, fault);
 export const number = (pattern: RegExp, fault: string) => text(pattern, fault).transform(Number);
 export const anyText = z.string().min(1).optional();
-export const apnsId = text(/^[A-Za-z0-9]{1,40}$/, "must be an id of letters and digits").optional();
-export const apnsUrl = z
-  .string()
-  .refine(
-    (value) => URL.canParse(value) && new URL(value).origin === value,
-    "must be an https origin such as https://127.0.0.1:2197",
-  )
-  .refine((value) => value.startsWith("https:"), "must be an https origin")
-  .optional();
 
 /** Says what is wrong with a `PUBLIC_URL`; null if it is valid. */
 export function publicUrlFault(text: string): string | null {

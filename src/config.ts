@@ -3,8 +3,6 @@
 import { z } from "zod";
 import {
   anyText,
-  apnsId,
-  apnsUrl,
   HOST_SIGNS,
   hostName,
   isNetwork,
@@ -16,6 +14,16 @@ import {
   text,
 } from "./config-values.ts";
 import { codeOf, LOG_LEVELS } from "./log.ts";
+
+const apnsId = text(/^[A-Za-z0-9]{1,40}$/, "must be an id of letters and digits").optional();
+const apnsUrl = z
+  .string()
+  .refine(
+    (value) => URL.canParse(value) && new URL(value).origin === value,
+    "must be an https origin such as https://127.0.0.1:2197",
+  )
+  .refine((value) => value.startsWith("https:"), "must be an https origin")
+  .optional();
 
 /** Each variable with its schema and default; `doc` is its row in docs/configuration.md. */
 export const CONFIG = {
