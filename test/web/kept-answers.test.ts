@@ -111,6 +111,7 @@ webTest("an answer to a question that ended meanwhile says so until dismissed", 
   const cancelled = await ask(agent.send, { prompt: "Cancelled?" });
   const answered = await ask(agent.send, { prompt: "Elsewhere?" });
   const page = await openPage(app.url, { as: person, size: PHONE });
+  for (const text of ["Cancelled?", "Elsewhere?"]) await card(page, text).waitFor();
   await goOffline(page);
   for (const text of ["Cancelled?", "Elsewhere?"]) {
     await press(card(page, text).getByRole("button", { name: "Yes" }));
@@ -141,6 +142,7 @@ webTest("waiting answers are deleted at sign-out and never sent for another acco
   const { person, agent } = await createPair(app.url);
   const { id } = await ask(agent.send, { prompt: "Mine?" });
   const page = await openPage(app.url, { as: person });
+  await card(page, "Mine?").waitFor();
   await goOffline(page);
   await press(card(page, "Mine?").getByRole("button", { name: "Yes" }));
   await card(page, "Mine?").getByText("Waiting to be sent").waitFor();
@@ -214,6 +216,7 @@ webTest(
 
     // Another account does not get it, and then it is forgotten.
     const again = await ask(agent.send, { prompt: "Again?" });
+    await card(page, "Again?").waitFor();
     await goOffline(page);
     await press(card(page, "Again?").getByRole("button", { name: "Yes" }));
     await card(page, "Again?").getByText("Waiting to be sent").waitFor();
