@@ -75,9 +75,10 @@ class Sleep {
 export type Waiters = ReturnType<typeof createWaiters>;
 
 export function createWaiters({ feed, clock }: { feed: Feed; clock: Clock }) {
-  /** Sleeping requests of each owner. */
+  /** Slots that are taken, by owner. */
   const counts = new Map<string, number>();
   const sleeps = new Set<Sleep>();
+  let asleep = 0;
   let closed = false;
 
   class Slot implements WaitSlot {
@@ -117,11 +118,11 @@ export function createWaiters({ feed, clock }: { feed: Feed; clock: Clock }) {
   return {
     reserve,
 
-    /** The number of keys and accounts with sleeping requests. */
+    /** The number of keys and accounts with requests that have a slot. */
     owners: (): number => counts.size,
 
-    /** The number of sleeping requests of all owners. */
-    count: (): number => [...counts.values()].reduce((sum, count) => sum + count, 0),
+    /** The number of requests that sleep: what they wait for exists, and their timers are set. */
+    count: (): number => asleep,
 
     /**
      * Reads, and sleeps between reads, until a read is done, the time is up, or the server stops. Returns the value of
@@ -139,6 +140,7 @@ export function createWaiters({ feed, clock }: { feed: Feed; clock: Clock }) {
       }
       const sleep = new Sleep();
       let { slot } = options;
+      let counted = false;
       let cancel: Cancel | undefined;
       feed.listen(subjects, sleep);
       sleeps.add(sleep);
@@ -153,11 +155,13 @@ export function createWaiters({ feed, clock }: { feed: Feed; clock: Clock }) {
         // A listener added after the abort never fires.
         if (signal.aborted) throw new ClientGone();
         const until = clock.elapsed() + seconds;
+        asleep++;
+        counted = true;
         for (;;) {
-          const asleep = sleep.asleep();
-          if (asleep) {
+          const waking = sleep.asleep();
+          if (waking) {
             cancel = arm(sleep, until - clock.elapsed(), found.again_in);
-            await asleep;
+            await waking;
             cancel();
           }
           if (signal.aborted) throw new ClientGone();
@@ -168,6 +172,7 @@ export function createWaiters({ feed, clock }: { feed: Feed; clock: Clock }) {
           if (found.done || last) return found.value;
         }
       } finally {
+        if (counted) asleep--;
         slot?.release();
         cancel?.();
         signal.removeEventListener("abort", sleep);

@@ -252,7 +252,7 @@ test("an inbox wait ends with the first unread item, and counts toward the limit
   expect((await nothing).body).toEqual({ items: [], unread: 0 });
   await person.send(`POST /v1/questions/${question.id}/answer`, { answer: "No" });
   await asking;
-  expect(app.waits.count()).toBe(0);
+  expect(app.waits.owners()).toBe(0);
 });
 
 test("one item wakes one of several readers without peek, and the others sleep on [§5.9.2 wait]", async () => {

@@ -22,7 +22,7 @@ test("a wait returns as soon as the question is answered [§6.1]", async () => {
   for (const { status, body } of await Promise.all(waits)) {
     expect([status, body.status, body.answer]).toEqual([200, "answered", "Yes"]);
   }
-  expect(app.waits.count()).toBe(0);
+  expect(app.waits.owners()).toBe(0);
 });
 
 test("a wait ends pending after its seconds, and can be sent again [§6.1] [§6.2] [§10.4 wait_max]", async () => {
@@ -97,7 +97,7 @@ test("a key has 32 concurrent waits and the 33rd is refused; other callers have 
   await person.send(`POST /v1/questions/${others}/answer`, { answer: "Yes" });
   const bodies = (await Promise.all([...full, ...mine])).map(({ body }) => body.status);
   expect(new Set(bodies)).toEqual(new Set(["answered"]));
-  expect(app.waits.count()).toBe(0);
+  expect(app.waits.owners()).toBe(0);
   // A question that is no longer pending is answered at once, however many waits there are.
   expect((await agent.send(`GET /v1/questions/${id}?wait=50`)).status).toBe(200);
 });

@@ -121,7 +121,7 @@ async function expectOutage(
     ["ready"],
     ["ready"],
   ]);
-  expect([app.waits.count(), app.streams.count()]).toEqual([0, 0]);
+  expect([app.waits.owners(), app.streams.count()]).toEqual([0, 0]);
   await expectStreamRefused(app.url, person.token);
 
   await giveBack(sqld!);

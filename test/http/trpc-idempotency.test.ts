@@ -189,10 +189,9 @@ test("of many concurrent calls in two processes, one takes effect and the others
 test("a repeated ask-and-wait waits again, for as long as its own input says", async () => {
   const { person, agent } = await createPair(app.url);
   const first = call("questions.ask", agent.secret, { prompt: "p", wait: 50 });
-  // The place is taken before the sleep begins, which sets the timer.
-  await until(() => clock.pendingIn(50) === 1);
+  await until(() => app.waits.count() === 1);
   const again = call("questions.ask", agent.secret, { prompt: "p", wait: 20 });
-  await until(() => clock.pendingIn(20) === 1);
+  await until(() => app.waits.count() === 2);
   await clock.advance(20);
   expect(dataOf(await again).status).toBe("pending");
   const { id } = dataOf(await again);

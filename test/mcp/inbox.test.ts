@@ -152,7 +152,7 @@ test("inbox and question waits over MCP and REST share the 32 waits of a key [§
   expect([rest.status, rest.body.code]).toEqual([429, "too_many_waits"]);
   await person.send(`POST /v1/questions/${question.id}/answer`, { answer: "Yes" });
   await Promise.all(held);
-  expect(app.waits.count()).toBe(0);
+  expect(app.waits.owners()).toBe(0);
 });
 
 test("an inbox read by a tool is reported on the account's stream, and a peek is not [§7.3.2]", async () => {

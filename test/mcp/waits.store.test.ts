@@ -119,7 +119,7 @@ for (const [era, open] of ERAS) {
       expect(structuredContent.status).toBe("answered");
     }
     expect((await rest).body.status).toBe("answered");
-    expect(app.waits.count()).toBe(0);
+    expect(app.waits.owners()).toBe(0);
   });
 
   test(`a deleted key ends its waiting calls with 401 (${era} era) [§4.1.5]`, async () => {
@@ -229,8 +229,6 @@ test("at a stop, a waiting call ends with the question as it is, in both eras", 
     callTool(open(stopping.url, agent.secret), "ask_question", args),
   );
   await until(() => stopping.waits.count() === 2);
-  // A call takes its place before it sleeps.
-  await until(async () => (await agent.send("GET /v1/questions")).body.questions.length === 2);
   await stopping.stop();
   for (const { structuredContent } of await Promise.all(calls)) {
     expect(structuredContent.status).toBe("pending");

@@ -95,6 +95,24 @@ test("replacing the secret before or during a wait ends the wait and marks nothi
   }
 });
 
+test("a request that asks counts as asleep once its question exists, and has its slot before", async () => {
+  const { caller } = await newAsker();
+  const release = services.holdWrites();
+  const gone = new AbortController();
+  const options = { idempotent_request: null, asking: false, session: null, wait: 50 } as const;
+  const asked = questions.ask(caller, { prompt: "p" }, { ...options, signal: gone.signal });
+  asked.catch(() => {});
+  await until(() => waits.owners() === 1);
+  expect(waits.count()).toBe(0);
+  release();
+  await asleep();
+  const { questions: listed } = await questions.list(account, { key_id: caller.key_id }, PAGE);
+  expect(listed.map(({ prompt }) => prompt)).toContain("p");
+  gone.abort();
+  await asked.catch(() => {});
+  expect([waits.count(), waits.owners()]).toEqual([0, 0]);
+});
+
 test("a wait that reads a question hides it from later identical asks [§12.4.5]", async () => {
   const { caller } = await newAsker();
   const asking = { idempotent_request: null, asking: true, session: null } as const;

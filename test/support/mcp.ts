@@ -131,10 +131,7 @@ export async function callTool(rpc: Rpc, name: string, args: object = {}, more: 
   return body.result;
 }
 
-/**
- * Moves time until the only waiting request has ended. An ask-and-wait takes its place before it
- * sets its timer, so one step may come too early.
- */
+/** Moves time until the only waiting request has ended, and its client has not begun another. */
 export async function advanceUntilEnded(
   { waits }: Pick<App, "waits">,
   clock: TestClock,
