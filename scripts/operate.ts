@@ -3,8 +3,11 @@
  * 1 if one of them fails.
  */
 
+import { monitoring } from "./operate/monitoring.ts";
 import { rollingRestart } from "./operate/rolling-restart.ts";
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
-if (!(await rollingRestart(print))) process.exitCode = 1;
+for (const recipe of [monitoring, rollingRestart]) {
+  if (!(await recipe(print))) process.exitCode = 1;
+}

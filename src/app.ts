@@ -30,6 +30,7 @@ import { createStreams } from "./http/stream.ts";
 import { loadTls, type Tls, warnOfExpiry } from "./http/tls.ts";
 import { createTrpcHandler } from "./http/trpc.ts";
 import { createTools } from "./mcp/tools.ts";
+import { createDiskSpace } from "./observability/disk-space.ts";
 import { createMonitor } from "./observability/monitor.ts";
 import { createRecentFaults, type RecentFaults } from "./observability/recent-faults.ts";
 import { createServiceMetrics } from "./observability/service-metrics.ts";
@@ -144,6 +145,8 @@ export async function createApp(
     listener,
     storeFaults: core.storeFaults,
     clockOffsets: core.clocks.offsets,
+    certificateEnds: tls?.expires_at ?? null,
+    disk: createDiskSpace(folderOfStore(config.DATABASE_URL), timers),
   };
   const channelOf = (lane: string): string | null =>
     channels.find(({ lanes }) => lanes.includes(lane))?.name ??
@@ -153,10 +156,8 @@ export async function createApp(
     keptMinutes: kept_minutes,
     health: createAdminHealth({
       ...figures,
-      storeFolder: folderOfStore(config.DATABASE_URL),
       statistics,
       clockDiffers: core.clocks.differs,
-      certificateEnds: tls?.expires_at ?? null,
       channelOf,
       titleOf: (channel) => channels.find(({ name }) => name === channel)?.title,
       faults,

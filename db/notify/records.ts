@@ -66,11 +66,11 @@ export const newestRecords = select(
   sql`order by seq desc limit ${p("limit")}`,
 );
 
-/** By lane, how many of the oldest 10,000 deliveries wait, and since when the oldest one does. */
+/** By lane, how many of the oldest 10,000 deliveries wait, since when the oldest one does, and when the first is due. */
 export const queuedDeliveries = statement(
   // Bounded: while nothing can be sent, there may be very many.
-  sql`select environment, count(*), min(created_at)
-    from (select environment, created_at from pushes order by seq limit 10000)
+  sql`select environment, count(*), min(created_at), min(due_at)
+    from (select environment, created_at, due_at from pushes order by seq limit 10000)
     group by environment order by environment`,
-  { returns: rowsOf<[lane: string, rows: number, oldest_ms: number]>() },
+  { returns: rowsOf<[lane: string, rows: number, oldest_ms: number, due_ms: number]>() },
 );

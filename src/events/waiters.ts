@@ -79,6 +79,7 @@ export function createWaiters({ feed, clock }: { feed: Feed; clock: Clock }) {
   const counts = new Map<string, number>();
   const sleeps = new Set<Sleep>();
   let asleep = 0;
+  let refused = 0;
   let closed = false;
 
   class Slot implements WaitSlot {
@@ -100,7 +101,10 @@ export function createWaiters({ feed, clock }: { feed: Feed; clock: Clock }) {
   /** A slot for `owner`, or null if all its slots are taken (§6.5). */
   const reserve = (owner: string): WaitSlot | null => {
     const count = counts.get(owner) ?? 0;
-    if (count >= LIMITS.waits) return null;
+    if (count >= LIMITS.waits) {
+      refused++;
+      return null;
+    }
     counts.set(owner, count + 1);
     return new Slot(owner);
   };
@@ -120,6 +124,9 @@ export function createWaiters({ feed, clock }: { feed: Feed; clock: Clock }) {
 
     /** The number of keys and accounts with requests that have a slot. */
     owners: (): number => counts.size,
+
+    /** Waits that got no slot so far. */
+    refused: (): number => refused,
 
     /** The number of requests that sleep: what they wait for exists, and their timers are set. */
     count: (): number => asleep,

@@ -59,6 +59,8 @@ export function createStreams({
   /** The frame of the last event, whose bytes all streams of an account share. */
   let encoded: { seq: number; bytes: Uint8Array } | undefined;
   let closed = false;
+  /** Streams that this process ended, by reason. */
+  const ended = { limit: 0, slow: 0 };
 
   const frameOf = (event: StoredEvent): Uint8Array => {
     if (encoded?.seq !== event.seq) {
@@ -96,7 +98,10 @@ export function createStreams({
       this.#controller = controller;
       const { account_id } = this.#caller;
       const { streams } = enter(account_id, this);
-      if (streams.size > LIMITS.streams) streams.values().next().value!.end();
+      if (streams.size > LIMITS.streams) {
+        ended.limit++;
+        streams.values().next().value!.end();
+      }
       const data: StreamData["ready"] = { account_id };
       this.#send(frame("ready", JSON.stringify(data)));
       this.#armPing(LIMITS.ping_after);
@@ -159,6 +164,7 @@ export function createStreams({
 
     /** Soon drops the connection of a reader that is too slow, with whatever is unsent. */
     #cut(): void {
+      ended.slow++;
       hurry(this.#request);
       this.end();
     }
@@ -252,6 +258,9 @@ export function createStreams({
 
     /** Streams open now. */
     count: (): number => [...open.values()].reduce((sum, { streams }) => sum + streams.size, 0),
+
+    /** Streams ended so far because their account had more than {@link LIMITS.streams}, or read too slowly. */
+    ended: (): Readonly<typeof ended> => ended,
 
     /** Ends every stream, and refuses later ones. */
     close(): void {

@@ -215,7 +215,17 @@ export const PushFigures = z.object({
   /** Channels that are not configured. */
   off: z.array(z.string()),
   /** Queued deliveries of all processes, counted up to 10,000; null while the store cannot be reached. */
-  queues: z.array(z.object({ ...LaneName, rows: count, oldest_at: Timestamp })).nullable(),
+  queues: z
+    .array(
+      z.object({
+        ...LaneName,
+        rows: count,
+        oldest_at: Timestamp,
+        /** When the first of them is due; null while all are held for a blocked account. */
+        due_at: Timestamp.nullable(),
+      }),
+    )
+    .nullable(),
   /** Outcomes of the last 500 deliveries of all processes, without webhooks. */
   outcomes: z.record(Outcome, count).nullable(),
   /** Outcomes of those deliveries by channel. */

@@ -284,6 +284,9 @@ export function createListener(options: ListenerOptions) {
         };
       }),
 
+    /** Keys that this process listens for, at most {@link LISTENERS}. */
+    keys: (): number => held.size,
+
     /** Answers that came to this process since its start, by what became of them (`ListenOutcome.is`). */
     answers: (): Readonly<Record<string, number>> => ({ ...counts }),
   };

@@ -3,6 +3,7 @@
 import type { Clock } from "../clock.ts";
 import type { OutboxFigures, PushFigures, StoreFigures } from "../model/admin.ts";
 import type { LaneHealth, ListenerHealth } from "../model/notification.ts";
+import type { DiskSpace } from "./disk-space.ts";
 import { counter, gauge, type Histogram, histogram, type Metric } from "./metrics.ts";
 import type { ProcessStats } from "./process-stats.ts";
 
@@ -29,8 +30,8 @@ interface MetricSources {
   readonly version: string;
   readonly clock: Pick<Clock, "now">;
   readonly processStats: () => ProcessStats;
-  readonly streams: { count(): number };
-  readonly waits: { count(): number };
+  readonly streams: { count(): number; ended(): Readonly<Record<string, number>> };
+  readonly waits: { count(): number; refused(): number };
   readonly rateLimited: Readonly<Record<string, number>>;
   readonly requestLogStats: () => { readonly queued: number; readonly dropped: number };
   readonly jobStats: () => readonly JobStats[];
@@ -38,6 +39,7 @@ interface MetricSources {
   readonly listener: {
     health(): readonly ListenerHealth[];
     answers(): Readonly<Record<string, number>>;
+    keys(): number;
   };
   readonly store: {
     usable(): boolean;
@@ -53,6 +55,10 @@ interface MetricSources {
   readonly storeFaults: () => Readonly<Record<string, number>>;
   /** Seconds by which the wall clock is ahead, by what it was compared with. */
   readonly clockOffsets: () => ReadonlyMap<string, number>;
+  /** Space of the disk with the store's file; null for a server. */
+  readonly disk: () => Promise<DiskSpace | null>;
+  /** When the certificate that this process serves ends, in epoch seconds; null without one. */
+  readonly certificateEnds: number | null;
   /** Figures of the whole store, as the admin page shows them. */
   readonly readings: {
     store(): Promise<Pick<StoreFigures, "reachable" | "latency" | "bytes">>;
@@ -74,9 +80,18 @@ export function createServiceMetrics(sources: MetricSources): readonly Metric[] 
   ];
 }
 
-function ofProcess({ version, processStats: read }: MetricSources): readonly Metric[] {
+function ofProcess({
+  version,
+  certificateEnds,
+  processStats: read,
+}: MetricSources): readonly Metric[] {
   return [
     gauge("relay_build_info", "1, with the version.", () => [[{ version }, 1]]),
+    gauge(
+      "relay_certificate_expires_timestamp_seconds",
+      "When the TLS certificate that this process serves expires, Unix seconds.",
+      () => certificateEnds,
+    ),
     counter("process_cpu_user_seconds_total", "User CPU time.", () => read().cpu_user),
     counter("process_cpu_system_seconds_total", "System CPU time.", () => read().cpu_system),
     counter("process_cpu_seconds_total", "User and system CPU time.", () => {
@@ -114,7 +129,17 @@ function ofWork({
 }: MetricSources): readonly Metric[] {
   return [
     gauge("relay_streams_open", "Open event streams.", () => streams.count()),
+    counter(
+      "relay_streams_ended_total",
+      "Event streams that this process ended: because their account opened too many, or did not read.",
+      () => Object.entries(streams.ended()).map(([reason, count]) => [{ reason }, count]),
+    ),
     gauge("relay_waits_open", "Requests that wait for something to happen.", () => waits.count()),
+    counter(
+      "relay_waits_refused_total",
+      "Waits that were refused, because their key or account had too many.",
+      () => waits.refused(),
+    ),
     counter("relay_rate_limited_total", "Calls that a rate limit refused.", () =>
       Object.entries(rateLimited).map(([limit, count]) => [{ limit }, count]),
     ),
@@ -151,7 +176,7 @@ function ofJobs({ jobStats }: MetricSources): readonly Metric[] {
 }
 
 function ofStore(sources: MetricSources): readonly Metric[] {
-  const { store, storeFaults, clockOffsets, readings } = sources;
+  const { store, storeFaults, clockOffsets, disk, readings } = sources;
   return [
     gauge("relay_store_up", "1 while the store can be reached.", async () =>
       Number((await readings.store()).reachable),
@@ -178,6 +203,16 @@ function ofStore(sources: MetricSources): readonly Metric[] {
       async () => (await readings.store()).bytes,
     ),
     gauge("relay_store_wal_bytes", "Size of the log beside a file.", () => store.walBytes()),
+    gauge(
+      "relay_store_disk_free_bytes",
+      "Free space of the disk with the store's file.",
+      async () => (await disk())?.free ?? null,
+    ),
+    gauge(
+      "relay_store_disk_size_bytes",
+      "Size of the disk with the store's file.",
+      async () => (await disk())?.size ?? null,
+    ),
     histogram(
       "relay_store_commit_duration_seconds",
       "Duration of a commit, which writes what several requests changed.",
@@ -228,7 +263,9 @@ function ofDeliveries({ clock, laneHealth, readings }: MetricSources): readonly 
     const empty = laneHealth().filter(({ lane }) => !filled.has(lane));
     return [
       ...queues,
-      ...empty.map(({ channel, lane }) => ({ channel, lane, rows: 0, oldest_at: null })),
+      ...empty.map(({ channel, lane }) => ({
+        ...{ channel, lane, rows: 0, oldest_at: null, due_at: null },
+      })),
     ];
   };
   return [
@@ -251,6 +288,12 @@ function ofDeliveries({ clock, laneHealth, readings }: MetricSources): readonly 
     gauge("relay_push_oldest_seconds", "Age of the notification that waits longest.", async () =>
       (await queues()).map((queue) => [labelsOf(queue), ageOf(queue.oldest_at, clock.now())]),
     ),
+    gauge(
+      "relay_push_overdue_seconds",
+      "How long the first notification that could be sent has been due; 0 if none is.",
+      async () =>
+        (await queues()).map((queue) => [labelsOf(queue), ageOf(queue.due_at, clock.now())]),
+    ),
   ];
 }
 
@@ -258,6 +301,9 @@ function ofListener({ listener }: MetricSources): readonly Metric[] {
   const of = (name: "connections" | "working" | "served") => () =>
     listener.health().map((one) => [{ channel: one.channel }, one[name]] as const);
   return [
+    gauge("relay_listener_keys", "Services and topics that this process listens to.", () =>
+      listener.keys(),
+    ),
     gauge("relay_listener_connections", "Connections that take answers.", of("connections")),
     gauge("relay_listener_working", "Those that work now.", of("working")),
     gauge("relay_listener_channels", "Channels that they serve.", of("served")),

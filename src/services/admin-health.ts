@@ -1,10 +1,10 @@
 /** Whether everything is well, in sentences for the administrator (§4.3.2). */
 
-import { statfs } from "node:fs/promises";
 import type { Store } from "../../db/store/store.ts";
 import type { Clock } from "../clock.ts";
 import type { AdminHealth, HealthCheck } from "../model/admin.ts";
 import type { DeliveryRecord, LaneHealth, ListenerHealth } from "../model/notification.ts";
+import type { DiskSpace } from "../observability/disk-space.ts";
 import type { RecentFaults } from "../observability/recent-faults.ts";
 import type { StoreStatistics } from "./store-statistics.ts";
 
@@ -25,8 +25,8 @@ const DAY = 86_400;
 interface HealthDeps {
   readonly clock: Pick<Clock, "now">;
   readonly store: Pick<Store, "kind" | "usable" | "isOther">;
-  /** The folder of the store's file; null for a server. */
-  readonly storeFolder: string | null;
+  /** Space of the disk with the store's file; null for a server. */
+  readonly disk: () => Promise<DiskSpace | null>;
   readonly statistics: Pick<StoreStatistics, "state" | "pushes">;
   readonly clockOffsets: () => ReadonlyMap<string, number>;
   readonly clockDiffers: () => boolean;
@@ -77,12 +77,9 @@ export function createAdminHealth(deps: HealthDeps) {
   };
 
   const checkDisk = async (): Promise<Found | null> => {
-    if (deps.storeFolder === null) return null;
-    const disk = await statfs(deps.storeFolder).catch(() => null);
-    // Some file systems do not tell.
-    if (!disk || disk.blocks === 0) return null;
-    const free = disk.bavail * disk.bsize;
-    const total = disk.blocks * disk.bsize;
+    const disk = await deps.disk();
+    if (!disk) return null;
+    const { free, size: total } = disk;
     const isBelow = ({ part, bytes }: { part: number; bytes: number }) =>
       free < Math.min(total * part, bytes);
     const text = `${gigabytes(free)} of ${gigabytes(total)} are free on the disk.`;

@@ -156,8 +156,9 @@ export function createAdmin(deps: AdminDeps) {
           deps.laneHealth().every(({ channel }) => channel !== name),
         ),
         queues:
-          state?.queues.map(({ oldest, ...queue }) => named({ ...queue, oldest_at: oldest })) ??
-          null,
+          state?.queues.map(({ lane, rows, oldest, due }) =>
+            named({ lane, rows, oldest_at: oldest, due_at: due }),
+          ) ?? null,
         outcomes: state && outcomesOf(state.records),
         outcomes_by_channel: state && byChannel(state.records),
         deliveries_by_type: state && byType(state.furthest),

@@ -8,7 +8,7 @@ import type { Store } from "../../db/store/store.ts";
 import type { Clock } from "../clock.ts";
 import type { Counts } from "../model/admin.ts";
 import { Furthest } from "../model/delivery.ts";
-import type { LaneHealth } from "../model/notification.ts";
+import { type LaneHealth, unblockedLane } from "../model/notification.ts";
 import type { StoreGauges } from "../observability/time-series.ts";
 import type { ServiceDeps } from "./shared/deps.ts";
 
@@ -35,12 +35,18 @@ export function createDeliveryFigures({ store, health, webhook_lane }: DeliveryF
         store.read(newestRecords({ limit })),
         store.read(furthestByLane({ limit })),
       ]);
-      const [rows = 0, oldest_ms = null] = messages ?? [];
+      const [rows = 0, oldest_ms = null, due_ms = null] = messages ?? [];
       const all =
-        oldest_ms === null ? queues : [...queues, [webhook_lane, rows, oldest_ms] as const];
+        oldest_ms === null ? queues : [...queues, [webhook_lane, rows, oldest_ms, due_ms] as const];
       return {
         lanes: health(),
-        queues: all.map(([lane, rows, oldest_ms]) => ({ lane, rows, oldest: oldest_ms / 1000 })),
+        queues: all.map(([lane, rows, oldest_ms, due_ms]) => ({
+          lane,
+          rows,
+          oldest: oldest_ms / 1000,
+          // What is held for a blocked account is never late.
+          due: due_ms === null || lane !== unblockedLane(lane) ? null : due_ms / 1000,
+        })),
         records,
         furthest: furthest.filter(([, one]) => Furthest.safeParse(one).success),
       };

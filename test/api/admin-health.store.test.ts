@@ -7,6 +7,7 @@ import { rowOf, statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { createLog } from "../../src/log.ts";
 import { AdminHealth } from "../../src/model/admin.ts";
+import { createDiskSpace } from "../../src/observability/disk-space.ts";
 import { createRecentFaults } from "../../src/observability/recent-faults.ts";
 import { createAdminHealth } from "../../src/services/admin-health.ts";
 import { ADMIN, ADMIN_TOKEN, adminClient } from "../support/admin.ts";
@@ -95,7 +96,7 @@ test("each fault has its sentence and its state", async () => {
   const well = {
     clock,
     store: { kind: "embedded", usable: () => true, isOther: () => false } as const,
-    storeFolder: tempFolder(),
+    disk: createDiskSpace(tempFolder(), systemClock),
     statistics: {
       state: async () => ({ bytes: 1, latency: 0.0004 }),
       pushes: async () => ({ lanes: [], queues: [], records: [], furthest: [] }),
@@ -145,7 +146,7 @@ test("each fault has its sentence and its state", async () => {
   await expectTold({ listener: deaf }, "warning", "ntfy: answers from there don't arrive");
   // What cannot be found out is left out.
   const unknown = await told({
-    storeFolder: `${tempFolder()}/none`,
+    disk: createDiskSpace(`${tempFolder()}/none`, systemClock),
     clockOffsets: () => new Map(),
   });
   expect(unknown.texts).not.toMatch(/disk|clock/);

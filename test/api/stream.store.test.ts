@@ -99,6 +99,7 @@ test("the 17th stream of an account ends the oldest one [§10.2 streams]", async
   for (let i = 0; i < 18; i++) streams.push(await openStream(app.url, person.token));
   await Promise.all([streams[0]!.ended, streams[1]!.ended]);
   expect(app.streams.count()).toBe(17);
+  expect(app.streams.ended()).toEqual({ limit: 2, slow: 0 });
   await createTask(agent.send);
   for (const stream of streams.slice(2)) expect(await stream.names(1)).toEqual(["task.created"]);
   for (const stream of [...streams, other]) stream.close();
@@ -127,6 +128,7 @@ test("a reader that is too slow is disconnected, and does not delay others [§11
     );
   }
   expect(app.streams.count()).toBe(1);
+  expect(app.streams.ended().slow).toBe(1);
   await quick.names(tasks.length + sent);
   quick.close();
   // The socket is closed too, though nothing was read from it.

@@ -83,6 +83,7 @@ test("a key has 32 concurrent waits and the 33rd is refused; other callers have 
 
   const refused = await agent.send(`GET /v1/questions/${id}?wait=1`);
   expect([refused.status, refused.body.code]).toEqual([429, "too_many_waits"]);
+  expect(app.waits.refused()).toBe(1);
   expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
   // A request that need not sleep is not counted.
   expect((await agent.send(`GET /v1/questions/${id}`)).status).toBe(200);

@@ -6,7 +6,7 @@ import { dirname, join, normalize } from "node:path";
 import { Glob } from "bun";
 import manifest from "../../package.json" with { type: "json" };
 import { CONFIG } from "../../src/config.ts";
-import { readText, sectionOf } from "../support/documents.ts";
+import { anchorsOf, prose, readText, sectionOf } from "../support/documents.ts";
 import { hasClause, readDocument } from "./document.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
@@ -15,18 +15,6 @@ const others = ["CONTRIBUTING.md", "SECURITY.md", "src/overload/README.md"];
 const documents = new Map<string, string>();
 for (const name of [...names, ...others]) documents.set(name, await readText(name));
 const document = await readDocument();
-
-/** Lines of a document that are not code. */
-const prose = (text: string): string => text.replace(/^ *```.*?^ *```/gms, "");
-
-/** The addresses of a document's headings, as GitHub makes them. */
-const anchorsOf = (text: string): string[] =>
-  [...prose(text).matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
-    title!
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N} _-]/gu, "")
-      .replaceAll(" ", "-"),
-  );
 
 const links = [...documents].flatMap(([from, text]) =>
   [...prose(text).matchAll(/\[([^\]]*)\]\(([^)\s]+)\)/g)]

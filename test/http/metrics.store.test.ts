@@ -29,7 +29,9 @@ const NAMES = {
   nodejs_eventloop_lag_p99_seconds: "gauge",
   nodejs_eventloop_lag_max_seconds: "gauge",
   relay_streams_open: "gauge",
+  relay_streams_ended_total: "counter",
   relay_waits_open: "gauge",
+  relay_waits_refused_total: "counter",
   relay_rate_limited_total: "counter",
   relay_activity_queued: "gauge",
   relay_activity_dropped_total: "counter",
@@ -39,7 +41,11 @@ const NAMES = {
   relay_store_usable: "gauge",
   relay_store_read_seconds: "gauge",
   relay_store_size_bytes: "gauge",
-  ...(STORE_KIND === "embedded" && { relay_store_wal_bytes: "gauge" }),
+  ...(STORE_KIND === "embedded" && {
+    relay_store_wal_bytes: "gauge",
+    relay_store_disk_free_bytes: "gauge",
+    relay_store_disk_size_bytes: "gauge",
+  }),
   relay_store_commit_duration_seconds: "histogram",
   relay_store_commit_batches: "histogram",
   relay_store_failed_batches_total: "counter",
@@ -48,6 +54,7 @@ const NAMES = {
   relay_outbox_events: "gauge",
   relay_outbox_oldest_seconds: "gauge",
   relay_outbox_lag_events: "gauge",
+  relay_listener_keys: "gauge",
   relay_listener_connections: "gauge",
   relay_listener_working: "gauge",
   relay_listener_channels: "gauge",
@@ -55,6 +62,7 @@ const NAMES = {
   relay_push_in_flight: "gauge",
   relay_push_queued: "gauge",
   relay_push_oldest_seconds: "gauge",
+  relay_push_overdue_seconds: "gauge",
 };
 
 test("every metric has its name and type, in the format of Prometheus", async () => {

@@ -93,11 +93,14 @@ test("the admin sees the lanes, their queues and the latest outcomes", async () 
   const [[waiting]] = (await world.rows("select count(*) from pushes")) as [[number]];
   const stopped = await admin.pushes.query();
   expect(stopped.lanes[0]).toMatchObject({ state: "stopped", reason: "InvalidProviderToken" });
-  expect(stopped.queues).toEqual([{ ...NAMED, rows: waiting, oldest_at: asked_at }]);
+  expect(stopped.queues).toEqual([
+    { ...NAMED, rows: waiting, oldest_at: asked_at, due_at: asked_at },
+  ]);
   const after = (await metricsOf(app.url)).all;
   expect(sampleOf(after, "relay_push_lane_open", NAMED)).toBe(0);
   expect(sampleOf(after, "relay_push_queued", NAMED)).toBe(waiting);
   expect(sampleOf(after, "relay_push_oldest_seconds", NAMED)).toBeCloseTo(20, 5);
+  expect(sampleOf(after, "relay_push_overdue_seconds", NAMED)).toBeCloseTo(20, 5);
   const refusal = { ...NAMED, reason: "InvalidProviderToken" };
   expect(sampleOf(after, "relay_push_answers_total", refusal)).toBeGreaterThan(0);
   await world.advance(60);
@@ -135,6 +138,11 @@ test("the admin sees the webhook queue like any other, and the answers of webhoo
   const { lanes, queues } = await adminClient(app.url).pushes.query();
   expect(lanes.at(-1)).toMatchObject({ channel: "webhook", counts: { ok: 1, status_500: 1 } });
   expect(queues).toMatchObject([{ channel: "webhook", lane: "webhook", rows: 1 }]);
+  // What waits for its next attempt is old, but not late.
+  const { all } = await metricsOf(app.url);
+  const labels = { channel: "webhook", lane: "webhook", environment: "webhook" };
+  const late = ["relay_push_oldest_seconds", "relay_push_overdue_seconds"];
+  expect(late.map((name) => sampleOf(all, name, labels)! > 0)).toEqual([true, false]);
 });
 
 test("deliveries of questions are counted by channel type and by the furthest state each reached", async () => {

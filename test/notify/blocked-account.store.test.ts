@@ -48,7 +48,9 @@ test("the end of a question and a reminder wait for the end of a block; an answe
   await settle();
   expect([one.chat().length, first!.edits, second!.edits]).toEqual([before, 0, 0]);
   const { queues } = await admin.pushes.query();
-  expect(queues!.map(({ channel, rows }) => [channel, rows])).toEqual([["telegram", 2]]);
+  expect(queues!.map(({ channel, rows, due_at }) => [channel, rows, due_at])).toEqual([
+    ["telegram", 2, null],
+  ]);
 
   await admin.setBlocked.mutate({ account_id, blocked: false });
   await advance(30);

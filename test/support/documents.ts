@@ -5,6 +5,18 @@ const root = new URL("../../", import.meta.url);
 /** A document's text, by its path in the project. */
 export const readText = (path: string): Promise<string> => Bun.file(new URL(path, root)).text();
 
+/** Lines of a document that are not code. */
+export const prose = (text: string): string => text.replace(/^ *```.*?^ *```/gms, "");
+
+/** The addresses of a document's headings, as GitHub makes them. */
+export const anchorsOf = (text: string): string[] =>
+  [...prose(text).matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
+    title!
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+
 /** The part of a document under this heading, up to the next heading of the same or a higher level. */
 export function sectionOf(text: string, title: string): string {
   const lines = text.split("\n");
