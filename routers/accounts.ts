@@ -42,7 +42,9 @@ export const accounts = router({
         .meta({ id: "AccountCreate" }),
     )
     .output(z.object({ account: Account, token: z.string() }).meta({ id: "AccountWithToken" }))
-    .mutation(({ ctx, input }) => ctx.services.accounts.create(ctx.scope.address(), input)),
+    .mutation(({ ctx, input }) =>
+      ctx.services.accounts.create(ctx.scope.address(), input, () => ctx.scope.log()),
+    ),
 
   get: account
     .meta({

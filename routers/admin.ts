@@ -3,6 +3,7 @@
 import { initTRPC, TRPCError } from "@trpc/server";
 import { ZodError, z } from "zod";
 import { fail, ServiceError } from "../src/errors.ts";
+import type { Log } from "../src/log.ts";
 import {
   AccountList,
   AccountPage,
@@ -35,6 +36,8 @@ export interface AdminContext {
   readonly people: Omit<People, "findInvitation" | "isInvitation">;
   /** The base address for links on another device. */
   readonly linkBase: () => LinkBase;
+  /** A log whose lines have the id of the request (§1.2.11). */
+  readonly log: () => Log;
 }
 
 const t = initTRPC.context<AdminContext>().create({ isDev: false, errorFormatter: formatError });
@@ -69,7 +72,9 @@ export const adminRouter = t.router({
   pair: admin
     .input(z.strictObject({ account_id: Id }))
     .output(Pairing)
-    .mutation(({ ctx, input }) => ctx.pairings.createByAdmin(input.account_id, ctx.linkBase())),
+    .mutation(({ ctx, input }) =>
+      ctx.pairings.createByAdmin(input.account_id, ctx.linkBase(), ctx.log()),
+    ),
 
   /** A name for the person, which only the administrator sees; null takes it away. */
   setName: admin
@@ -79,18 +84,20 @@ export const adminRouter = t.router({
   /** Blocks or unblocks an account (§4.4). */
   setBlocked: admin
     .input(z.strictObject({ account_id: Id, blocked: z.boolean() }))
-    .mutation(({ ctx, input }) => ctx.people.setBlocked(input.account_id, input.blocked)),
+    .mutation(({ ctx, input }) =>
+      ctx.people.setBlocked(input.account_id, input.blocked, ctx.log()),
+    ),
 
   /** Deletes an account, as its person can (§5.2.5). */
   deleteAccount: admin
     .input(z.strictObject({ account_id: Id }))
-    .mutation(({ ctx, input }) => ctx.people.remove(input.account_id)),
+    .mutation(({ ctx, input }) => ctx.people.remove(input.account_id, ctx.log())),
 
   /** Makes an invitation (§5.2.1(6)). */
   invite: admin
     .input(z.strictObject({ name: PersonName.nullable() }))
     .output(NewInvitation)
-    .mutation(({ ctx, input }) => ctx.people.invite(input.name, ctx.linkBase())),
+    .mutation(({ ctx, input }) => ctx.people.invite(input.name, ctx.linkBase(), ctx.log())),
 
   /** The open invitations, newest first. */
   invitations: figures

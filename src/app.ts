@@ -20,6 +20,7 @@ import { createDocs } from "./http/openapi/docs.ts";
 import { createDocument } from "./http/openapi/document.ts";
 import { createPages } from "./http/pages/pages.ts";
 import { createProblemPages } from "./http/pages/problems.ts";
+import { createRequestIds } from "./http/request-id.ts";
 import { createRequestScopes } from "./http/request-scope.ts";
 import { JSON_HEADERS } from "./http/respond.ts";
 import { createRestRoutes } from "./http/rest.ts";
@@ -177,19 +178,20 @@ export async function createApp(
       ...createServiceMetrics({ ...figures, readings: admin }),
     ],
     bodies,
-    log,
   });
 
   const request_turns = createTurns(PER_TURN);
+  const request_ids = createRequestIds({ behind_proxy: config.TRUST_PROXY > 0, ids });
   const openScope = createRequestScopes({
     request_turns,
+    request_ids,
+    log,
     auth,
     limiter,
     unsent,
     addresses: createClientAddresses({
       trusted_hops: config.TRUST_PROXY,
       socketOf: (request) => server.requestIP(request)?.address ?? null,
-      log,
     }),
     clock,
     waits: monitor.meter.waits,
@@ -214,7 +216,6 @@ export async function createApp(
     signer,
     clock,
     ids,
-    log,
     version: VERSION,
   });
 
@@ -229,6 +230,7 @@ export async function createApp(
     port: config.PORT,
     log,
     openScope,
+    requestIds: request_ids,
     turns: request_turns,
     cors,
     meter: monitor.meter,
@@ -242,18 +244,14 @@ export async function createApp(
       createContext: (scope) => createContext(scope, null, false),
       bodies,
       signer,
-      log,
     }),
     procedures: [...procedures.keys()],
     adminTrpc: admin_surface?.trpc ?? null,
     routes: createRestRoutes({
       procedures,
       createContext,
-      openScope,
       bodies,
       cors,
-      log,
-      clock,
       signer,
       extra: {
         "/v1/events": { GET: (_, scope) => streams.open(scope) },
@@ -277,7 +275,6 @@ export async function createApp(
           client_documents: config.PUBLIC_URL?.startsWith("https:") ?? false,
           public_path: pathOf(config.PUBLIC_URL ?? "http://localhost"),
           clock,
-          log,
         }),
         "/mcp": { POST: withChallenge(mcp, base_addresses) },
         "/health": {

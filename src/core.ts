@@ -238,9 +238,9 @@ export async function createCore(deps: AppDeps) {
     handle: (event, account_id) =>
       event.kind === "link" ? channel_links.visited(event) : replies.handle(event, account_id),
   });
-  const attestations = createAttestations({ ...service_deps, check, log });
+  const attestations = createAttestations({ ...service_deps, check });
   const start_code = createStartCode({ store, signer });
-  const people = createPeople({ ...service_deps, log });
+  const people = createPeople(service_deps);
   const services = {
     keys,
     people,
@@ -256,7 +256,7 @@ export async function createCore(deps: AppDeps) {
     }),
     attestations,
     sessions: createSessions(service_deps),
-    pairings: createPairings({ ...service_deps, log }),
+    pairings: createPairings(service_deps),
     recovery: createRecovery(service_deps),
     devices: createDevices(service_deps),
     channels: createChannels({

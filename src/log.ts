@@ -33,6 +33,20 @@ export function createLog(level: LogLevel, write: (line: string) => void): Log {
   };
 }
 
+/** Returns a log that adds `fields` to each line. */
+export const withFields = (log: Log, fields: LogFields): Log => {
+  const adding =
+    (write: Write): Write =>
+    (event, own) =>
+      write(event, { ...fields, ...own });
+  return {
+    debug: log.debug && adding(log.debug),
+    info: adding(log.info),
+    warn: adding(log.warn),
+    error: adding(log.error),
+  };
+};
+
 /**
  * The fields to log for an unexpected error: its name, code and stack. The message is left out because it can
  * repeat what a client sent.

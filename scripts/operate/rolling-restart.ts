@@ -25,6 +25,8 @@ interface Outcome {
   readonly failed: readonly string[];
   readonly acknowledged: number;
   readonly stored: number;
+  /** True if the proxy made the id of a request, whatever the client sent. */
+  readonly makes_ids: boolean;
   /** Seconds that the slowest stop took. */
   readonly slowest_stop: number;
 }
@@ -45,6 +47,10 @@ async function run(name: ProxyName): Promise<Outcome | null> {
     const setup = { port: freePort(), upstreams: ports, folder: join(folder, name) };
     const url = await startProxy(name, setup, children);
     if (url === null) return null;
+    const sent_id = "chosen-by-the-client";
+    const { headers } = await fetch(`${url}/health`, { headers: { "x-request-id": sent_id } });
+    const request_id = headers.get("x-request-id") ?? "";
+    const makes_ids = request_id !== sent_id && !request_id.startsWith("req_");
     const { token } = await post<{ token: string }>(ports[0], "/v1/accounts", {});
     const { secret } = await post<{ secret: string }>(ports[0], "/v1/keys", { label: "A" }, token);
 
@@ -101,7 +107,7 @@ async function run(name: ProxyName): Promise<Outcome | null> {
       if (!page?.next_cursor) break;
       cursor = encodeURIComponent(page.next_cursor);
     }
-    return { sent, failed, acknowledged, stored, slowest_stop };
+    return { sent, failed, acknowledged, stored, makes_ids, slowest_stop };
   } finally {
     over = true;
     await stopAll(children, folder);
@@ -118,8 +124,10 @@ export async function rollingRestart(print: (line: string) => void): Promise<boo
       print(`rolling restart, ${name}: not tried, since it is not installed`);
       continue;
     }
-    const { sent, failed, acknowledged, stored, slowest_stop } = outcome;
+    const { sent, failed, acknowledged, stored, makes_ids, slowest_stop } = outcome;
     good &&= failed.length === 0 && stored === acknowledged && slowest_stop < STOP_WITHIN;
+    good &&= makes_ids;
+    if (!makes_ids) print(`rolling restart, ${name}: the proxy does not make the ids of requests`);
     print(
       `rolling restart, ${name}: ${failed.length} failed of ${sent} requests over ${RESTARTS} restarts; ${stored} of ${acknowledged} created tasks stored; slowest stop ${slowest_stop.toFixed(1)} s`,
     );

@@ -4,7 +4,6 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { AdminContext } from "../../routers/admin.ts";
 import { adminRouter } from "../../routers/admin.ts";
 import { fail } from "../errors.ts";
-import type { Log } from "../log.ts";
 import type { AdminCaller } from "../model/caller.ts";
 import { createMetrics, type Metric } from "../observability/metrics.ts";
 import type { Bodies } from "./body.ts";
@@ -19,12 +18,11 @@ interface AdminOptions extends Pick<AdminContext, "admin" | "pairings" | "people
   readonly token: string | undefined;
   readonly metrics: readonly Metric[];
   readonly bodies: Bodies;
-  readonly log: Log;
 }
 
 /** Null without a token: the paths are then unknown. */
 export function createAdminSurface(options: AdminOptions) {
-  const { token, admin, pairings, people, metrics, bodies, log } = options;
+  const { token, admin, pairings, people, metrics, bodies } = options;
   if (token === undefined) return null;
   const authenticate = createAdminAuth(token);
   const registry = createMetrics();
@@ -58,11 +56,17 @@ export function createAdminSurface(options: AdminOptions) {
       const caller = authenticate(scope.request.headers.get("authorization"));
       // A refusal is not charged to the address of another valid credential.
       if (!caller) await scope.credential.authenticate().catch(() => null);
-      return { caller, admin, pairings, people, linkBase: () => scope.linkBase() };
+      return {
+        caller,
+        admin,
+        pairings,
+        people,
+        linkBase: () => scope.linkBase(),
+        log: () => scope.log(),
+      };
     },
     bodies,
     signer: null,
-    log,
   });
 
   return {

@@ -2,14 +2,13 @@
 
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
-import type { Log } from "../log.ts";
+import type { RequestScope } from "./request-scope.ts";
 
 interface ClientAddressOptions {
   /** How many entries of `X-Forwarded-For`, from the right, our own proxies wrote. */
   readonly trusted_hops: number;
   /** The address of the request's socket; null once the client is gone. */
   readonly socketOf: (request: Request) => string | null;
-  readonly log: Log;
 }
 
 export type ClientAddresses = ReturnType<typeof createClientAddresses>;
@@ -17,7 +16,7 @@ export type ClientAddresses = ReturnType<typeof createClientAddresses>;
 /** Clients that are gone share one address, so that leaving early does not evade a limit. */
 const GONE = "gone";
 
-export function createClientAddresses({ trusted_hops, socketOf, log }: ClientAddressOptions) {
+export function createClientAddresses({ trusted_hops, socketOf }: ClientAddressOptions) {
   let watching = true;
   /** The entry that our outermost proxy wrote, without the port that some proxies add. */
   const hopOf = ({ headers }: Request): string => {
@@ -27,15 +26,18 @@ export function createClientAddresses({ trusted_hops, socketOf, log }: ClientAdd
   };
   return {
     /** Warns once about a proxy whose header cannot be read, so that all its clients share one address. */
-    watch(request: Request): void {
+    watch(scope: Pick<RequestScope, "request" | "log">): void {
+      const { request } = scope;
       if (!watching || !request.headers.has("x-forwarded-for")) return;
       if (trusted_hops > 0 && network(hopOf(request)) !== null) return;
       watching = false;
-      log.warn(
-        trusted_hops === 0
-          ? "X-Forwarded-For arrived and is not trusted: is TRUST_PROXY missing?"
-          : "X-Forwarded-For holds no address where TRUST_PROXY says it does",
-      );
+      scope
+        .log()
+        .warn(
+          trusted_hops === 0
+            ? "X-Forwarded-For arrived and is not trusted: is TRUST_PROXY missing?"
+            : "X-Forwarded-For holds no address where TRUST_PROXY says it does",
+        );
     },
 
     of(request: Request): string {

@@ -1,6 +1,7 @@
 /** CORS: which web pages may call, by their origin (§1.2.6). */
 
 import { isTicket } from "../auth/tickets.ts";
+import { REQUEST_ID } from "./request-id.ts";
 import { API_HEADERS } from "./respond.ts";
 import type { Route } from "./rest.ts";
 
@@ -26,6 +27,7 @@ const RESPONSE_HEADERS = [
   "idempotency-replayed",
   "mcp-session-id",
   "www-authenticate",
+  REQUEST_ID,
 ].join(", ");
 
 /** Seconds for which a browser may cache a preflight. */
@@ -69,9 +71,9 @@ export function createCors(origins: readonly string[]) {
         "access-control-max-age": String(MAX_AGE),
         ...API_HEADERS,
       };
-      return async (request) => {
+      return async (request, scope) => {
         const origin = request.headers.get("origin");
-        if (!listed && origin === null) return route(request);
+        if (!listed && origin === null) return route(request, scope);
         const is_options = request.method === "OPTIONS";
         const known = origin !== null && allowed.has(origin);
         // A preflight does not say whether a ticket will follow.
@@ -86,7 +88,7 @@ export function createCors(origins: readonly string[]) {
           request.headers.has("access-control-request-method");
         const response = asks
           ? new Response(null, { status: 204, headers: preflight })
-          : await route(request);
+          : await route(request, scope);
         const { headers } = response;
         headers.append("vary", "Origin");
         if (permitted) headers.set("access-control-allow-origin", any ? "*" : origin);

@@ -6,7 +6,6 @@ import type { Clock } from "../clock.ts";
 import { fail, ServiceError } from "../errors.ts";
 import type { Ids } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
-import type { Log } from "../log.ts";
 import { Exchange, type RpcAnswer } from "../mcp/exchange.ts";
 import {
   type Message,
@@ -42,20 +41,19 @@ interface McpOptions {
   readonly signer: Signer;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly log: Log;
   readonly version: string;
 }
 
 /** Makes the handler of the route. What it throws is rendered as a problem, as on REST. */
 export function createMcp(options: McpOptions): Handler {
-  const { tools, createContext, bodies, recordClient, clock, ids, log, signer } = options;
+  const { tools, createContext, bodies, recordClient, clock, ids, signer } = options;
   const sessions = createSignedTokens(signer, "mcp-session");
   const servers = createMcpServers({
     tools,
     clock,
     version: options.version,
     rounds: createSignedTokens(signer, "mcp-round"),
-    report: (error, tool) => logInternal(error, log, `POST /mcp ${tool}`),
+    report: (error, tool, { ctx }) => logInternal(error, ctx.scope.log(), `POST /mcp ${tool}`),
   });
   const modern = createMcpHandler(
     ({ authInfo }) => servers.create(authInfo!.extra!.call as McpCall),
@@ -126,7 +124,7 @@ export function createMcp(options: McpOptions): Handler {
     };
     const answer = exchange(call, body, scope.request).then(messageOf, (thrown) => {
       call.error = toServiceError(thrown);
-      logInternal(call.error, log, "POST /mcp approve_action");
+      logInternal(call.error, scope.log(), "POST /mcp approve_action");
       return null;
     });
     const stream = answerStream({ answer, clock });
@@ -216,6 +214,8 @@ export function createMcp(options: McpOptions): Handler {
     const part: CallScope = {
       charges: { charge() {}, limit: (name, input) => scope.charges.limit(name, input) },
       turns: scope.turns,
+      log: () => scope.log(),
+      answered: (answer) => scope.answered(answer),
       waits: () => scope.waits(),
       ended() {},
       address: scope.address,

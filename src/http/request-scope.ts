@@ -1,5 +1,6 @@
 /** One request from its arrival to its answer, for every surface. */
 
+import { type Log, withFields } from "../log.ts";
 import { type CredentialHolder, callerId } from "../model/caller.ts";
 import type { ClientInfo } from "../model/client.ts";
 import type { LinkBase } from "../model/pairing.ts";
@@ -12,8 +13,11 @@ import type { CallScope, EndedCall } from "../rpc/context.ts";
 import type { ClientAddresses } from "./client-address.ts";
 import { type ChargesOptions, RequestCharges } from "./request-charges.ts";
 import { RequestCredential } from "./request-credential.ts";
+import type { RequestIds } from "./request-id.ts";
 
 interface RequestScopeOptions extends ChargesOptions {
+  readonly request_ids: RequestIds;
+  readonly log: Log;
   readonly addresses: ClientAddresses;
   readonly deadlines: Deadlines;
   readonly heavy_work: HeavyWork;
@@ -38,6 +42,10 @@ export const createRequestScopes =
 export class RequestScope implements CallScope {
   readonly #options: RequestScopeOptions;
   readonly request: Request;
+  /** In the response and in log lines (§1.2.11). */
+  readonly id: string;
+  /** True once it is in the response. */
+  id_is_sent = false;
   /** When it arrived, by the monotonic clock. */
   readonly started: number;
   readonly #at: number;
@@ -45,19 +53,36 @@ export class RequestScope implements CallScope {
   readonly charges: RequestCharges;
   readonly turns: RequestTurns;
   readonly answer: Answer;
+  /** Id of the resource in the answer; undefined for any other. Never text of a client. */
+  about: string | undefined;
   readonly address = (): string => this.#options.addresses.of(this.request);
 
   constructor(options: RequestScopeOptions, request: Request) {
     this.#options = options;
     this.request = request;
-    const { auth, addresses, clock } = options;
+    const { auth, addresses, clock, request_ids } = options;
+    this.id = request_ids.of(request);
     this.started = clock.elapsed();
     this.#at = clock.now();
-    addresses.watch(request);
+    addresses.watch(this);
     this.credential = new RequestCredential(auth, request.headers.get("authorization"));
     this.charges = new RequestCharges(options, request, this.credential, this.address);
     this.turns = new RequestTurns(options, this);
     this.answer = new Answer(options, this);
+  }
+
+  /** Milliseconds since it arrived. */
+  durationMs(): number {
+    return Math.max(0, Math.round((this.#options.clock.elapsed() - this.started) * 1000));
+  }
+
+  answered(answer: unknown): void {
+    const id = (answer as { readonly id?: unknown } | null | undefined)?.id;
+    if (typeof id === "string") this.about = id;
+  }
+
+  log(): Log {
+    return withFields(this.#options.log, { request_id: this.id });
   }
 
   waits(): void {
@@ -72,8 +97,8 @@ export class RequestScope implements CallScope {
   ended({ action, host, error }: EndedCall, mcp?: { readonly client: ClientInfo | null }): void {
     const caller = this.credential.caller();
     if (caller?.kind !== "key") return;
-    const { clock, record } = this.#options;
-    const duration_ms = Math.max(0, Math.round((clock.elapsed() - this.started) * 1000));
+    const { record } = this.#options;
+    const duration_ms = this.durationMs();
     const surface = mcp ? "mcp" : "rest";
     const client = mcp?.client ?? null;
     record({ caller, at: this.#at, surface, action, error, duration_ms, client, host });

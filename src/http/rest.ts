@@ -3,7 +3,6 @@
 import { getPathParameters } from "trpc-to-openapi";
 import type { z } from "zod";
 import type { Context } from "../../routers/context.ts";
-import type { Clock } from "../clock.ts";
 import { type FieldReasons, fail, ServiceError, UNKNOWN_FIELD } from "../errors.ts";
 import { describeError, type Log } from "../log.ts";
 import { cutMembers, parseJson, TOO_DEEP, TOO_DEEP_REASON } from "../overload/json-bounds.ts";
@@ -16,23 +15,23 @@ import type { CreateContext } from "./context.ts";
 import type { Cors } from "./cors.ts";
 import { idempotentRequestOf, keyFault } from "./idempotency.ts";
 import { decoderOf, readQuery } from "./query.ts";
-import type { OpenRequestScope, RequestScope } from "./request-scope.ts";
+import type { RequestScope } from "./request-scope.ts";
 import { json, noContent, problem } from "./respond.ts";
 
 /** One method of a path. */
 export type Handler = (request: Bun.BunRequest, scope: RequestScope) => Promise<Response>;
 
-/** A Bun route, for every method of one path. */
-export type Route<R extends Request = Bun.BunRequest> = (request: R) => Promise<Response>;
+/** Every method of one path. */
+export type Route<R extends Request = Bun.BunRequest> = (
+  request: R,
+  scope: RequestScope,
+) => Promise<Response>;
 
 interface RestOptions {
   readonly procedures: Procedures<Context>;
   readonly createContext: CreateContext;
-  readonly openScope: OpenRequestScope;
   readonly bodies: Bodies;
   readonly cors: Cors;
-  readonly log: Log;
-  readonly clock: Clock;
   readonly signer: Signer;
   /** Routes that are not procedures: path, then method, then handler. */
   readonly extra: Readonly<Record<string, Readonly<Record<string, Handler>>>>;
@@ -125,7 +124,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
         ctx.idempotent_request = idempotentRequestOf(request, sent, signer);
       }
       const result = await scope.credential.confirm(call(ctx, data));
-      if (status === 204) return noContent(scope.charges.quota());
+      if (status === 204) return noContent(scope);
       const response = json(result, ctx.outcome.existing ? 200 : (status ?? 200), scope, {
         refusable,
       });
@@ -151,31 +150,21 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
 function dispatch(
   path: string,
   methods: ReadonlyMap<string, Handler>,
-  { openScope, cors, log, clock, tickets }: RestOptions & { readonly tickets: boolean },
+  { cors, tickets }: RestOptions & { readonly tickets: boolean },
 ): Route {
   const allowed = [...methods.keys()];
   if (methods.has("GET")) allowed.push("HEAD");
   const allow = allowed.join(", ");
-  const routeOf = (method: string) => `${method} ${path}`;
-
-  const route: Route = async (request) => {
+  const route: Route = async (request, scope) => {
     const { method } = request;
     const handle = methods.get(method === "HEAD" ? "GET" : method);
-    const scope = openScope(request);
     if (!handle)
-      return refuse(new ServiceError("method_not_allowed"), scope, log, routeOf(method), { allow });
-    let response: Response;
+      return refuse(new ServiceError("method_not_allowed"), scope, `${method} ${path}`, { allow });
     try {
-      response = await handle(request, scope);
+      return await handle(request, scope);
     } catch (error) {
-      response = await refuse(error, scope, log, routeOf(method));
+      return refuse(error, scope, `${method} ${path}`);
     }
-    log.debug?.("request", {
-      route: routeOf(method),
-      status: response.status,
-      ms: Math.round((clock.elapsed() - scope.started) * 1000),
-    });
-    return response;
   };
   return cors.wrap(path, allowed, route, { tickets });
 }
@@ -183,13 +172,13 @@ function dispatch(
 /** Renders an error as a response. An unexpected one is logged without its message, which may hold content. */
 export function renderError(
   thrown: unknown,
-  log: Log,
+  log: () => Log,
   route: string,
   headers: Record<string, string> = {},
 ): Response {
   const error = toServiceError(thrown);
   if (isGone(error)) return new Response(null, { status: 499 });
-  if (error.code === "internal") logInternal(error, log, route);
+  if (error.code === "internal") logInternal(error, log(), route);
   return problem(error, headers);
 }
 
@@ -197,11 +186,13 @@ export function renderError(
 export async function refuse(
   thrown: unknown,
   scope: RequestScope,
-  log: Log,
   route: string,
   headers: Record<string, string> = {},
 ): Promise<Response> {
   const error = await scope.charges.settleError(toServiceError(thrown));
+  // A success that was made before is not sent.
+  scope.id_is_sent = false;
+  const log = () => scope.log();
   return renderError(error, log, route, { ...scope.charges.quota()?.headers, ...headers });
 }
 

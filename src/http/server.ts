@@ -2,10 +2,11 @@
 
 import { ClientGone, fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
-import type { Log } from "../log.ts";
+import { type Log, withFields } from "../log.ts";
 import type { RequestMetrics } from "../observability/request-metrics.ts";
 import type { createTurns } from "../overload/turns.ts";
 import type { Cors } from "./cors.ts";
+import { REQUEST_ID, type RequestIds } from "./request-id.ts";
 import type { OpenRequestScope, RequestScope } from "./request-scope.ts";
 import { type Route, refuse, renderError } from "./rest.ts";
 import { HSTS } from "./security.ts";
@@ -28,6 +29,7 @@ interface ServerOptions {
   readonly adminTrpc: ServerOptions["trpc"] | null;
   readonly meter: RequestMetrics;
   readonly openScope: OpenRequestScope;
+  readonly requestIds: RequestIds;
   /**
    * Bun handles every request of a packet in one turn of the event loop while each is answered at once, and one
    * packet can hold thousands. A pipelining connection is closed when one of them must wait (§1.2.9).
@@ -57,50 +59,69 @@ const NO_ROUTE = "unknown";
 export function startServer(options: ServerOptions) {
   const { hostname, port, routes, trpc, adminTrpc, openScope, turns, cors, meter, tls, log } =
     options;
-  /** Wraps a route in the checks that come before everything else. */
-  const secure = <R extends Request>(path: string, route: Route<R>): Route<R> => {
-    const handle: Route<R> = (request) => {
+  const { sendsHsts, stopping, requestIds } = options;
+  /**
+   * Wraps a route in the checks that come before everything else, and adds the headers that every response has.
+   * `label`: the path in log lines, without content.
+   */
+  const secure = <R extends Request>(path: string, route: Route<R>, label = path) => {
+    const handle = async (request: R): Promise<Response> => {
+      const scope = openScope(request);
       const fault = options.checkForm(request, path);
-      return fault ? refuse(fault, openScope(request), log, path) : route(request);
+      const response = await (fault ? refuse(fault, scope, label) : route(request, scope));
+      if (!scope.id_is_sent) response.headers.set(REQUEST_ID, scope.id);
+      if (sendsHsts?.(request.headers)) response.headers.set(...HSTS);
+      if (stopping()) response.headers.set("connection", "close");
+      if (log.debug) {
+        scope.log().debug?.("request", {
+          route: `${request.method} ${label}`,
+          status: response.status,
+          ms: scope.durationMs(),
+          about: scope.about,
+        });
+      }
+      return response;
     };
-    const handleLater: Route<R> = async (request) =>
-      request.signal.aborted ? renderError(new ClientGone(), log, path) : handle(request);
-    const checked: Route<R> = (request) => {
+    const handleLater = async (request: R) =>
+      request.signal.aborted ? renderError(new ClientGone(), () => log, label) : handle(request);
+    return (request: R): Promise<Response> => {
       const later = turns.begin();
       return later ? later.then(() => handleLater(request)) : handle(request);
     };
-    const { sendsHsts, stopping } = options;
-    const withHeaders: Route<R> = async (request) => {
-      const response = await checked(request);
-      if (sendsHsts?.(request.headers)) response.headers.set(...HSTS);
-      if (stopping()) response.headers.set("connection", "close");
-      return response;
-    };
-    return (request) => (sendsHsts || stopping() ? withHeaders(request) : checked(request));
   };
-  const answer = (path: string, methods: readonly string[], handle: typeof trpc) =>
+  const answer = (
+    path: string,
+    methods: readonly string[],
+    handle: typeof trpc,
+    label: string = path,
+  ) =>
     secure(
       path,
-      cors.wrap(path, methods, async (request: Request) => {
-        const scope = openScope(request);
+      cors.wrap(path, methods, async (request: Request, scope) => {
         try {
           return await handle(scope, pathOf(request.url));
         } catch (error) {
-          return refuse(error, scope, log, path);
+          return refuse(error, scope, label);
         }
       }),
+      label,
     );
-  const call = answer("/trpc", ["GET", "POST"], trpc);
-  const calls = new Map(
-    options.procedures.map((name) => [name, meter.wrap(`/trpc/${name}`, call)]),
-  );
+  const call = (label: string) => meter.wrap(label, answer("/trpc", ["GET", "POST"], trpc, label));
+  const calls = new Map(options.procedures.map((name) => [name, call(`/trpc/${name}`)]));
   // Batches and unknown names.
-  const other_calls = meter.wrap("/trpc", call);
+  const other_calls = call("/trpc");
   const unknown = async () => fail("unknown_path");
-  const elsewhere = meter.wrap(NO_ROUTE, answer("/", [], unknown));
-  const unknown_v1 = meter.wrap(NO_ROUTE, answer("/v1", [], unknown));
+  const elsewhere = meter.wrap(NO_ROUTE, answer("/", [], unknown, NO_ROUTE));
+  const unknown_v1 = meter.wrap(NO_ROUTE, answer("/v1", [], unknown, NO_ROUTE));
   const admin =
     adminTrpc && meter.wrap("/admin/trpc", answer("/admin/trpc", ["GET", "POST"], adminTrpc));
+  /** Renders what no route caught. */
+  const renderUncaught = (error: unknown): Response => {
+    const request_id = requestIds.next();
+    const response = renderError(error, () => withFields(log, { request_id }), "http");
+    response.headers.set(REQUEST_ID, request_id);
+    return response;
+  };
 
   return Bun.serve({
     hostname,
@@ -113,10 +134,10 @@ export function startServer(options: ServerOptions) {
     // Otherwise Bun lets a second server listen on the same port and share its requests.
     reusePort: false,
     routes: Object.fromEntries(
-      Object.entries(routes).map(([path, route]) => [
-        path,
-        meter.wrap(path.replace(/:(\w+)/g, "{$1}"), secure(path, route)),
-      ]),
+      Object.entries(routes).map(([path, route]) => {
+        const label = path.replace(/:(\w+)/g, "{$1}");
+        return [path, meter.wrap(label, secure(path, route, label))];
+      }),
     ),
     fetch(request) {
       const path = pathOf(request.url);
@@ -125,7 +146,7 @@ export function startServer(options: ServerOptions) {
       if (admin && path.startsWith("/admin/trpc/")) return admin(request);
       return path.startsWith("/v1/") ? unknown_v1(request) : elsewhere(request);
     },
-    error: (error) => renderError(error, log, "http"),
+    error: renderUncaught,
   });
 }
 

@@ -5,7 +5,6 @@ import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import type { AdminContext } from "../../routers/admin.ts";
 import { invalidFields, ServiceError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
-import type { Log } from "../log.ts";
 import { createBatchBudget } from "../overload/batch-budget.ts";
 import { nestingOf, TOO_DEEP_REASON } from "../overload/json-bounds.ts";
 import { createTurns } from "../overload/turns.ts";
@@ -27,12 +26,11 @@ interface TrpcOptions {
   readonly bodies: Bodies;
   /** Signs the digests of an `Idempotency-Key`; null where no procedure accepts one. */
   readonly signer: Signer | null;
-  readonly log: Log;
 }
 
 /** Handles every request under the endpoint. */
 export function createTrpcHandler(options: TrpcOptions) {
-  const { endpoint, router, createContext, bodies, signer, log } = options;
+  const { endpoint, router, createContext, bodies, signer } = options;
   /** One batch begins in each turn of the event loop, since its calls take milliseconds. */
   const turn = createTurns(1).begin;
   const procedures = proceduresOf(router);
@@ -100,7 +98,8 @@ export function createTrpcHandler(options: TrpcOptions) {
           Object.assign(error, toTrpcError(shown));
           error.message = shown.message;
         }
-        if (refused.code === "internal") logInternal(refused, log, `${endpoint}/${name ?? ""}`);
+        if (refused.code === "internal")
+          logInternal(refused, scope.log(), `${endpoint}/${name ?? ""}`);
       },
     });
     if ("recorded" in context) await context.recorded;

@@ -63,7 +63,7 @@ interface McpServersOptions {
   /** Signs the state that a client sends back to go on waiting. */
   readonly rounds: SignedTokens;
   /** Called with an unexpected error. */
-  readonly report: (error: ServiceError, tool: string) => void;
+  readonly report: (error: ServiceError, tool: string, call: McpCall) => void;
 }
 
 type Handle = (call: McpCall, extra: ServerContext) => Promise<object>;
@@ -180,7 +180,7 @@ export function createMcpServers(options: McpServersOptions) {
       if (isGone(thrown)) throw thrown;
       const error = toServiceError(thrown);
       call.error = error;
-      if (error.code === "internal") report(error, named.definition.name);
+      if (error.code === "internal") report(error, named.definition.name, call);
       return toolFailure(error, modern);
     }
   };
@@ -222,7 +222,7 @@ export function createMcpServers(options: McpServersOptions) {
           if (isGone(thrown)) throw thrown;
           const error = toServiceError(thrown);
           call.error = error;
-          if (error.code === "internal") report(error, method);
+          if (error.code === "internal") report(error, method, call);
           const asked = error.code === "not_found" ? { uri: call.params.uri } : {};
           const { code, message, data } = rpcError(rpcCodeOf(error), error, asked);
           throw new ProtocolError(code, message, data);

@@ -1,6 +1,7 @@
 /** The parts of a call that the call pipeline needs: its caller, request and limits. */
 
 import type { FieldReasons, ServiceError } from "../errors.ts";
+import type { Log } from "../log.ts";
 import type { CredentialHolder } from "../model/caller.ts";
 import type { LinkBase } from "../model/pairing.ts";
 import type { BatchBudget } from "../overload/batch-budget.ts";
@@ -39,6 +40,10 @@ export interface CallScope {
      */
     within<T>(work: Promise<T>): Promise<T>;
   };
+  /** Notes the answer of a call, whose id then is in the log line of the request. */
+  answered(answer: unknown): void;
+  /** A log whose lines have the id of the request (§1.2.11). */
+  log(): Log;
   /** Marks the request as one that asked to wait, so that its duration says nothing about the server. */
   waits(): void;
   /** Enters an ended call of a key into the request log. */

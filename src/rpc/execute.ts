@@ -105,6 +105,7 @@ export function execute<Ctx extends CallContext>(procedure: Procedure<Ctx>) {
             work({ ...own, page_bytes }, caller, raw, waits),
           )
         : await work(own, caller, raw, waits);
+      ctx.scope.answered(answer);
       return answer;
     } catch (thrown) {
       failure = thrown;

@@ -25,6 +25,7 @@ import type { Statement } from "../../db/store/store.ts";
 import { blocked, fail, failFields } from "../errors.ts";
 import { digest } from "../ids.ts";
 import { RATES } from "../limits.ts";
+import type { Log } from "../log.ts";
 import type { Account, AccountPatch } from "../model/account.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import type { Attestations } from "./attestations.ts";
@@ -106,11 +107,13 @@ export function createAccounts(deps: AccountsDeps) {
      * token's digest. `403 account_creation_off`, `attestation_required`, `attestation_invalid`, or `forbidden` for a token
      * of a blocked account (§4.4);
      * `422 fields.start_code`, `422 fields.token` for a token that is used otherwise or was used by a deleted
-     * account; `429 rate_limited` if the client's `address` has created its full number within the hour.
+     * account; `429 rate_limited` if the client's `address` has created its full number within the hour. `log`: for
+     * the reason of a refused attestation.
      */
     async create(
       address: string,
       { attestation, label, start_code, token: given }: AccountInput,
+      log: () => Log,
     ): Promise<{ account: Account; token: string }> {
       const found = await people.findInvitation(start_code);
       // Where anyone can create an account, a used invitation is like any other code: it is ignored.
@@ -124,7 +127,7 @@ export function createAccounts(deps: AccountsDeps) {
       const existing = await accountOf(given);
       if (existing) return { account: existing, token };
       if (!may_create) fail("account_creation_off");
-      await attestations.admit(attestation);
+      await attestations.admit(attestation, log);
       const row = {
         id: ids.next("acc"),
         created_at: clock.now(),

@@ -13,10 +13,9 @@ export type Attestations = ReturnType<typeof createAttestations>;
 interface AttestationDeps extends Pick<ServiceDeps, "store" | "clock" | "ids"> {
   /** Null while the server requires no attestation. */
   readonly check: AttestationCheck | null;
-  readonly log: Log;
 }
 
-export function createAttestations({ store, clock, ids, check, log }: AttestationDeps) {
+export function createAttestations({ store, clock, ids, check }: AttestationDeps) {
   return {
     /** Issues a challenge. Also works while no attestation is required, so that an app need not know. */
     async challenge(): Promise<{ challenge: string; expires_at: number }> {
@@ -29,7 +28,7 @@ export function createAttestations({ store, clock, ids, check, log }: Attestatio
      * Checks an attestation: throws `403 attestation_required` or `403 attestation_invalid`. Uses up the challenge
      * first, so that only one of two requests with it can pass.
      */
-    async admit(attestation: string | undefined): Promise<void> {
+    async admit(attestation: string | undefined, log: () => Log): Promise<void> {
       if (!check) return;
       if (attestation === undefined) fail("attestation_required");
       const attempt = readAttempt(attestation);
@@ -41,7 +40,7 @@ export function createAttestations({ store, clock, ids, check, log }: Attestatio
           used!.changes > 0 ? check(attempt, now) : "the challenge is unknown, used or expired";
       }
       if (reason === null) return;
-      log.info("attestation refused", { reason });
+      log().info("attestation refused", { reason });
       fail("attestation_invalid");
     },
   };

@@ -47,12 +47,8 @@ export type Pairings = ReturnType<typeof createPairings>;
 
 type Row = ReturnType<typeof pairingByDigest> extends Statement<infer R> ? R : never;
 
-interface PairingDeps extends ServiceDeps {
-  readonly log: Log;
-}
-
-export function createPairings(deps: PairingDeps) {
-  const { store, commit, clock, ids, signer, assertLive, log } = deps;
+export function createPairings(deps: ServiceDeps) {
+  const { store, commit, clock, ids, signer, assertLive } = deps;
 
   /** The stored form of a code: a keyed digest, as an unkeyed one of 40 bits could be searched. */
   const digestOf = (code: string): string => signer.sign("pairing", code);
@@ -113,7 +109,7 @@ export function createPairings(deps: PairingDeps) {
       }),
 
     /** A code of the administrator for an account whose token was lost. `404 not_found`, `403 forbidden` while it is blocked. */
-    createByAdmin: (account_id: string, base: LinkBase): Promise<Pairing> =>
+    createByAdmin: (account_id: string, base: LinkBase, log: Log): Promise<Pairing> =>
       untilDecided(async () => {
         const [found] = await store.read(blockOf({ id: account_id }));
         if (found?.[0]) fail("forbidden", { detail: "This account is blocked. Unblock it first." });

@@ -20,10 +20,6 @@ import type { LinkBase } from "../model/pairing.ts";
 import { eventOf } from "./shared/commit.ts";
 import { CLOCKS_DIFFER, type ServiceDeps } from "./shared/deps.ts";
 
-interface PeopleDeps extends ServiceDeps {
-  readonly log: Log;
-}
-
 /** An invitation that was found by its code. */
 export interface FoundInvitation {
   readonly id: string;
@@ -33,8 +29,8 @@ export interface FoundInvitation {
 
 export type People = ReturnType<typeof createPeople>;
 
-export function createPeople(deps: PeopleDeps) {
-  const { store, commit, clock, ids, signer, notificationPlans, wakeSender, log } = deps;
+export function createPeople(deps: ServiceDeps) {
+  const { store, commit, clock, ids, signer, notificationPlans, wakeSender } = deps;
 
   /** The stored form of the code of an invitation. */
   const digestOf = (code: string): string => signer.sign("invitation", code);
@@ -66,7 +62,7 @@ export function createPeople(deps: PeopleDeps) {
      * Blocks or unblocks an account; one that is already so stays as it is. A block ends its waits and streams in every
      * process. `404 not_found`.
      */
-    async setBlocked(account_id: string, is_blocked: boolean): Promise<void> {
+    async setBlocked(account_id: string, is_blocked: boolean, log: Log): Promise<void> {
       const id = account_id;
       const revision = ids.unique();
       const changed = { table: "accounts", id, revision } as const;
@@ -91,7 +87,7 @@ export function createPeople(deps: PeopleDeps) {
     },
 
     /** Deletes an account, as its person can (§5.2.5). `404 not_found`. */
-    async remove(account_id: string): Promise<void> {
+    async remove(account_id: string, log: Log): Promise<void> {
       const id = account_id;
       const revision = ids.unique();
       const deleted_at = clock.now();
@@ -111,7 +107,7 @@ export function createPeople(deps: PeopleDeps) {
     },
 
     /** Makes an invitation, whose code is in its link alone. `422 fields.name` while too many are open. */
-    async invite(name: string | null, base: LinkBase): Promise<NewInvitation> {
+    async invite(name: string | null, base: LinkBase, log: Log): Promise<NewInvitation> {
       const code = Buffer.from(ids.random(16)).toString("base64url");
       const now = clock.now();
       const row = {

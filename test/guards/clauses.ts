@@ -7,6 +7,7 @@ import { type Clause, clause, LATER_CLAUSES } from "./later-clauses.ts";
 
 export const CLAUSES: readonly Clause[] = [
   clause("§1.2.10", "security headers; HSTS where it cannot do harm"),
+  clause("§1.2.11", "the id of a request"),
   clause("§1.3.9", "fields may be added to responses"),
   clause("§1.4.1", "ids have their prefix and sort by time"),
   clause("§1.4.3", "what does not exist or belongs to another caller"),

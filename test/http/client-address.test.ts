@@ -12,8 +12,9 @@ const requestOf = (forwarded?: string) =>
 function createReader(trusted_hops: number, socket: string | null = "192.0.2.1") {
   const lines: string[] = [];
   const log = createLog("info", (line) => lines.push(line));
-  const addresses = createClientAddresses({ trusted_hops, socketOf: () => socket, log });
-  return { ...addresses, lines };
+  const addresses = createClientAddresses({ trusted_hops, socketOf: () => socket });
+  const watch = (request: Request) => addresses.watch({ request, log: () => log });
+  return { ...addresses, watch, lines };
 }
 
 test("an IPv6 address counts by its /64, and one that maps an IPv4 address as that address", () => {

@@ -13,7 +13,7 @@ const { person, agent } = await createPair(app.url);
 const off = await startTestApp();
 
 const EXPOSED =
-  "retry-after, ratelimit, ratelimit-policy, idempotency-replayed, mcp-session-id, www-authenticate";
+  "retry-after, ratelimit, ratelimit-policy, idempotency-replayed, mcp-session-id, www-authenticate, x-request-id";
 const SENT =
   "authorization, content-type, idempotency-key, x-agent-host, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, last-event-id, trpc-accept";
 

@@ -13,6 +13,7 @@ import { createPair, createTask } from "../support/client.ts";
 /** A scope without limits. */
 const scopeOf = (method: string, is_later: boolean) =>
   ({
+    id: "req_1",
     request: new Request("http://localhost/v1/tasks", { method }),
     charges: { quota: () => null },
     answer: { isLater: () => is_later },

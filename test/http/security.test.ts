@@ -60,13 +60,22 @@ const INITIALIZE = JSON.stringify({
 const securityOf = (headers: Headers) =>
   Object.fromEntries([...headers].filter(([name]) => NAMES.includes(name)));
 
+/** Ids of the requests so far: each has one of its own. */
+const request_ids = new Set<string>();
+const hasNewId = (headers: Headers): boolean => {
+  const id = headers.get("x-request-id") ?? "";
+  const is_new = /^req_[0-9a-f]{12}_[0-9a-z]+$/.test(id) && !request_ids.has(id);
+  request_ids.add(id);
+  return is_new;
+};
+
 type Sent = NonNullable<Parameters<typeof exchange>[3]>;
 
 for (const [name, url, more] of [
   ["http", app.url, {}],
   ["https", secure.local_url, HSTS],
 ] as const) {
-  test(`every kind of response of a server at ${name} has the security headers`, async () => {
+  test(`every kind of response of a server at ${name} has the security headers and a request id [§1.2.11]`, async () => {
     const world = await createWorld({ url });
     const credential = world.agent.secret;
     const large = "x".repeat(256 * 1024 + 1);
@@ -125,20 +134,22 @@ for (const [name, url, more] of [
     ];
     for (const [status, method, path, sent, wanted] of cases) {
       const answer = await exchange(url, method, path, sent);
-      const told = [method, path, answer.status, securityOf(answer.headers)];
-      expect(told).toEqual([method, path, status, { ...wanted, ...more }]);
+      const { headers } = answer;
+      const told = [method, path, answer.status, securityOf(headers), hasNewId(headers)];
+      expect(told).toEqual([method, path, status, { ...wanted, ...more }, true]);
     }
     const headers = { authorization: `Bearer ${world.person.token}` };
     const stream = await fetch(`${url}/v1/events`, { headers });
     expect(securityOf(stream.headers)).toEqual({ ...API, ...more });
+    expect(hasNewId(stream.headers)).toBe(true);
     await stream.body!.cancel();
     // At least one refusal of each route and, where it needs no body, its success.
     for (const route of ROUTES) {
       if (route.procedure === "accounts.delete") continue;
       for (const kind of ["none", ...kindsOf(route)] as const) {
         const answer = await world.send(route, kind);
-        const told = [nameOf(route), securityOf(answer.headers)];
-        expect(told).toEqual([nameOf(route), { ...API, ...more }]);
+        const told = [nameOf(route), securityOf(answer.headers), hasNewId(answer.headers)];
+        expect(told).toEqual([nameOf(route), { ...API, ...more }, true]);
       }
     }
   });
@@ -148,5 +159,9 @@ test("a rate-limited response has the security headers too", async () => {
   const limited = await startTestApp({ env: { RATE_LIMITS: "on" } });
   let answer = await exchange(limited.url, "GET", "/nothing");
   for (let i = 0; i < 60; i++) answer = await exchange(limited.url, "GET", "/nothing");
-  expect([answer.status, securityOf(answer.headers)]).toEqual([429, API]);
+  expect([answer.status, securityOf(answer.headers), hasNewId(answer.headers)]).toEqual([
+    429,
+    API,
+    true,
+  ]);
 });

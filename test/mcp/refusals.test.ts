@@ -277,23 +277,26 @@ test("every error has the same code, text and fields over MCP and REST [§9.1.3]
   const confirm = (work: Promise<unknown>) => work;
   const settleError = async (error: unknown) => error;
   const charges = { charge: nothing, quota: () => null, settleError };
-  const scope = { charges, credential: { confirm }, turns: { within: confirm }, ended: nothing };
+  const scope = {
+    charges,
+    credential: { confirm },
+    turns: { within: confirm },
+    ended: nothing,
+    log: () => createLog("error", nothing),
+  };
   const ctx = { caller: { kind: "key" }, rejected: null, scope } as unknown as Context;
   const routes = createRestRoutes({
     procedures: boom,
     createContext: async () => ctx as never,
     bodies: createBodies({ clock: createTestClock() }),
-    openScope: () => scope as never,
     cors: createCors([]),
     signer: createSigner("secret"),
-    log: createLog("error", () => {}),
-    clock: createTestClock(),
     extra: {},
   });
   const tool = createTools(boom).get("boom")!;
   for (const code of codes) {
     const request = new Request(`http://localhost/v1/boom?code=${code}`) as Bun.BunRequest;
-    const rest = await routes["/v1/boom"]!(request);
+    const rest = await routes["/v1/boom"]!(request, scope as never);
     const sent: any = await rest.json();
     const error: any = await tool.call(ctx, { code }).catch((thrown) => thrown);
     const failure: any = toolFailure(error, true);

@@ -2,7 +2,6 @@
 
 import { ServiceError } from "../../errors.ts";
 import { LIMITS } from "../../limits.ts";
-import type { Log } from "../../log.ts";
 import { failOAuth, OAuthFault } from "../../oauth/fault.ts";
 import { parseJson, TOO_DEEP } from "../../overload/json-bounds.ts";
 import { toServiceError } from "../../rpc/errors.ts";
@@ -91,7 +90,7 @@ function challengeOf({ headers }: Request): Record<string, string> {
 }
 
 /** Renders what a handler throws as an error of RFC 6749 5.2, and charges it to the address. */
-export function withOAuthErrors(route: string, log: Log, handle: Handler): Handler {
+export function withOAuthErrors(route: string, handle: Handler): Handler {
   return async (request, scope) => {
     try {
       return await handle(request, scope);
@@ -106,7 +105,7 @@ export function withOAuthErrors(route: string, log: Log, handle: Handler): Handl
         if (fault.code !== "invalid_client") return oauthJson(body, 400, headers);
         return oauthJson(body, 401, { ...headers, ...challengeOf(request) });
       }
-      if (error.code === "internal") logInternal(error, log, route);
+      if (error.code === "internal") logInternal(error, scope.log(), route);
       const code = error.status === 500 ? "server_error" : "temporarily_unavailable";
       const body = { error: code, error_description: error.message };
       return oauthJson(body, error.status, headers);

@@ -3,7 +3,6 @@
 import type { Services } from "../../../routers/context.ts";
 import type { Clock } from "../../clock.ts";
 import { fail } from "../../errors.ts";
-import type { Log } from "../../log.ts";
 import type { Clients } from "../../oauth/clients.ts";
 import { failOAuth } from "../../oauth/fault.ts";
 import type { SealedRequests } from "../../oauth/requests.ts";
@@ -32,11 +31,10 @@ export interface OAuthOptions {
   /** Path of `PUBLIC_URL` without a slash at its end; may be empty. */
   readonly public_path: string;
   readonly clock: Clock;
-  readonly log: Log;
 }
 
 export function createOAuthRoutes(options: OAuthOptions) {
-  const { addresses, clients, grants, bodies, clock, log } = options;
+  const { addresses, clients, grants, bodies, clock } = options;
 
   /** RFC 7591 3. */
   const register: Handler = async (_, scope) => {
@@ -101,7 +99,7 @@ export function createOAuthRoutes(options: OAuthOptions) {
 
   /** A route that is `404 unknown_path` at an address that does not offer OAuth. */
   const post = (path: string, handle: Handler): { POST: Handler } => {
-    const answer = withOAuthErrors(`POST ${path}`, log, handle);
+    const answer = withOAuthErrors(`POST ${path}`, handle);
     return {
       async POST(request, scope) {
         const refused = addresses.hostRefusal(request);
