@@ -20,3 +20,9 @@ export function percent(text: string): number {
   if (/^(\d{1,2}|100)$/.test(text)) return Number(text);
   throw new InvalidArgumentError("It must be a number from 0 to 100.");
 }
+
+/** Parses a whole number from 1 to 9,999. */
+export function count(text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("It must be a number from 1 to 9999.");
+}

@@ -3,7 +3,7 @@
 import tab from "@bomb.sh/tab/commander";
 import { Argument, Command, CommanderError, Option } from "commander";
 import { VERSION } from "../version.ts";
-import { duration, percent } from "./duration.ts";
+import { count, duration, percent } from "./duration.ts";
 import { oneLine } from "./escape.ts";
 import { EXIT, Fault, type Io, OutputFault } from "./io.ts";
 
@@ -80,6 +80,7 @@ function createProgram(io: Io, exit: Exit): Command {
     })
     .exitOverride();
   addServer(program, io, exit);
+  addStore(program, io);
   addAccess(program, io);
   addSetUp(program, io, exit);
   addAsk(program, io, exit);
@@ -120,6 +121,24 @@ function addServer(program: Command, io: Io, exit: Exit): void {
       io.out(`${oneLine(text)}\n`);
       exit(ok ? EXIT.done : EXIT.no);
     });
+}
+
+const OF_STORE =
+  "\n\nThe store is that of DATABASE_URL, with DATABASE_AUTH_TOKEN or DATABASE_AUTH_TOKEN_FILE, as for relay serve.";
+
+function addStore(program: Command, io: Io): void {
+  program
+    .command("backup")
+    .description("copy the store into a file while the server runs, and check the copy")
+    .argument("<file>", "the backup; replaces an earlier one")
+    .option("--keep <n>", "put the time into the name, and keep the newest n of them", count)
+    .addHelpText(
+      "after",
+      examples("relay backup backup/relay.db", "relay backup backup/relay.db --keep 14") + OF_STORE,
+    )
+    .action(async (file: string, options) =>
+      (await import("./backup.ts")).backup(io, file, options),
+    );
 }
 
 function addAccess(program: Command, io: Io): void {

@@ -1,0 +1,130 @@
+/** Makes a backup of a store while Relay runs. */
+
+import { showPath } from "../../src/config-files.ts";
+import { openConnection } from "../store/connection.ts";
+import {
+  BackupError,
+  createTemporary,
+  isBackup,
+  isSameFile,
+  makeFolder,
+  placeError,
+  publish,
+  removeOld,
+  removeTemporary,
+  sizeOf,
+  targetOf,
+  timedName,
+} from "./backup-files.ts";
+import { checkCopy, markBackup, rowsIn } from "./contents.ts";
+import { fileOf, type StorePlace, snapshot, type Work } from "./snapshot.ts";
+
+export interface BackupOptions extends Work {
+  readonly store: StorePlace;
+  /** Path of the backup. Its folder is created if it is missing. */
+  readonly file: string;
+  /**
+   * Null: the backup gets the name `file`, in place of an earlier backup. A number from 1: the name also has the time
+   * (UTC), as in `relay-20261126T030000Z.db`, and only that many of the newest backups with such a name are kept.
+   */
+  readonly keep: number | null;
+}
+
+export interface Backup {
+  /** Absolute path. */
+  readonly file: string;
+  /** Epoch seconds. */
+  readonly made_at: number;
+  readonly bytes: number;
+  readonly rows: number;
+  /** Seconds that it took. */
+  readonly seconds: number;
+  /** Older backups that were removed. */
+  readonly removed: readonly string[];
+}
+
+/**
+ * Copies the store as it is at one moment into a SQLite file, which only its owner may read, and checks it before it gets
+ * its name. Whatever happens, there is a whole backup under that name, or none. Readers and writers of the store go on,
+ * in this process too: the work is done in threads of the binding, or for a libSQL server in small steps.
+ *
+ * Rejects with {@link BackupError}: no store, no room, a place that cannot be written, a store that hangs for a minute, or
+ * a `file` that is something else than a backup of Relay. Older backups then stay. Rejects with the reason of `signal`.
+ */
+export async function backupStore({
+  store,
+  file,
+  keep,
+  clock,
+  signal,
+}: BackupOptions): Promise<Backup> {
+  const since = clock.elapsed();
+  const made_at = Math.floor(clock.now());
+  await makeFolder(file);
+  const target = await freeTarget(store, file, keep, made_at);
+  const temporary = await createTemporary(await targetOf(file), clock);
+  try {
+    await snapshot(store, temporary, { clock, signal });
+    const rows = await completeBackup(temporary, made_at, signal);
+    const bytes = await sizeOf(temporary);
+    await publish(temporary, target, clock);
+    const removed = keep === null ? [] : await removeOld(await targetOf(file), keep, target);
+    return { file: target, made_at, bytes, rows, seconds: clock.elapsed() - since, removed };
+  } finally {
+    await removeTemporary(temporary);
+  }
+}
+
+/** The path that the backup gets. Throws for a file that must not be replaced. */
+async function freeTarget(
+  store: StorePlace,
+  file: string,
+  keep: number | null,
+  made_at: number,
+): Promise<string> {
+  const given = await targetOf(file);
+  if (keep !== null) {
+    for (let at = made_at; ; at++) {
+      const target = timedName(given, at);
+      if ((await sizeOf(target)) === 0) return target;
+    }
+  }
+  const path = fileOf(store);
+  if (path !== null && ["", "-wal", "-shm"].some((end) => isSameFile(given, path + end))) {
+    throw new BackupError(`${showPath(given)} is the store itself`);
+  }
+  const exists = await isBackup(given).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw placeError(given, error);
+  });
+  if (exists === false) {
+    throw new BackupError(
+      `${showPath(given)} exists, and is no backup of Relay; give another name`,
+    );
+  }
+  return given;
+}
+
+/** Marks and checks the copy, and returns its number of rows. */
+async function completeBackup(
+  path: string,
+  made_at: number,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  const connection = openConnection(path, 0);
+  try {
+    // The file is written to the disk as a whole before it gets its name.
+    connection.prepare("pragma journal_mode = off").all();
+    connection.exec("pragma synchronous = off");
+    await markBackup(connection, made_at);
+    signal?.throwIfAborted();
+    await checkCopy(connection, { fully: false, what: "the copy" });
+    signal?.throwIfAborted();
+    return rowsIn(connection);
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw placeError(path, error);
+  } finally {
+    connection.close();
+  }
+}

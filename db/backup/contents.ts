@@ -1,0 +1,86 @@
+/** What a copy has in it: checks it before it counts as a backup, and before it is restored. */
+
+import { VERSION } from "../../src/version.ts";
+import type { openConnection } from "../store/connection.ts";
+import { BACKUP_ID, BackupError } from "./backup-files.ts";
+import { quoted, schemaOf, type Value } from "./rows.ts";
+
+type Connection = ReturnType<typeof openConnection>;
+
+/** The table that a backup has beside those of the store: who made it, when, and the rows of each table. */
+const TABLE = "relay_backup";
+const ROWS = "rows:";
+
+/** Makes a copy a backup: counts its rows, and marks it. */
+export async function markBackup(connection: Connection, made_at: number): Promise<void> {
+  const counts = schemaOf(connection).tables.map(
+    ({ name }) => `select '${ROWS}${name.replaceAll("'", "''")}', count(*) from ${quoted(name)}`,
+  );
+  connection.exec(`create table ${TABLE} (name text primary key, value text not null)`);
+  for (const count of counts) await connection.execAsync(`insert into ${TABLE} ${count}`);
+  connection
+    .prepare(`insert into ${TABLE} values ('version', ?), ('made_at', ?)`)
+    .run([VERSION, String(made_at)]);
+  connection.exec(`pragma application_id = ${BACKUP_ID}`);
+}
+
+/** Rows in all tables of a backup. */
+export function rowsIn(connection: Connection): number {
+  const [row] = connection
+    .prepare(`select coalesce(sum(value), 0) from ${TABLE} where name glob '${ROWS}*'`)
+    .all() as [[number]];
+  return Number(row[0]);
+}
+
+const hasMark = (connection: Connection): boolean =>
+  connection.prepare(`select 1 from sqlite_schema where name = '${TABLE}'`).all().length > 0;
+
+/**
+ * Throws {@link BackupError} unless the structure of the file is whole, the tables of a backup have the rows that it
+ * counted, and it is a store of Relay. Runs in a thread of the binding. `fully`: also compares the indexes with the rows.
+ */
+export async function checkCopy(
+  connection: Connection,
+  { fully, what }: { readonly fully: boolean; readonly what: string },
+): Promise<void> {
+  const check = fully ? "integrity_check" : "quick_check";
+  await connection.execAsync(
+    `create temp table checked as select ${check} as fault from pragma_${check}(1, 'main')`,
+  );
+  const [found] = connection.prepare("select fault from temp.checked").all() as Value[][];
+  connection.exec("drop table temp.checked");
+  if (found?.[0] !== "ok") throw new BackupError(`${what} is damaged`);
+  const has = (sql: string) => connection.prepare(sql).all().length > 0;
+  if (
+    !has("select 1 from sqlite_schema where name = 'relay_migrations'") ||
+    !has("select 1 from relay_migrations")
+  ) {
+    throw new BackupError(`${what} is no copy of a store of Relay`);
+  }
+  if (hasMark(connection)) await checkCounts(connection, what);
+}
+
+async function checkCounts(connection: Connection, what: string): Promise<void> {
+  const counted = connection
+    .prepare(
+      `select substr(name, ${ROWS.length + 1}), value from ${TABLE} where name glob '${ROWS}*'`,
+    )
+    .all() as Value[][];
+  const tables = schemaOf(connection).tables.filter(({ name }) => name !== TABLE);
+  if (counted.length !== tables.length) throw new BackupError(`${what} lacks tables`);
+  await connection.execAsync("create temp table counted (name text, rows integer)");
+  for (const [name] of counted) {
+    const text = String(name);
+    if (!tables.some((one) => one.name === text)) throw new BackupError(`${what} lacks tables`);
+    await connection.execAsync(
+      `insert into temp.counted select '${text.replaceAll("'", "''")}', count(*) from ${quoted(text)}`,
+    );
+  }
+  const wrong = connection
+    .prepare(
+      `select c.name from temp.counted c join ${TABLE} b on b.name = '${ROWS}' || c.name where c.rows <> cast(b.value as integer)`,
+    )
+    .all();
+  connection.exec("drop table temp.counted");
+  if (wrong.length > 0) throw new BackupError(`${what} lacks rows`);
+}

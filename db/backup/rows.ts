@@ -1,0 +1,75 @@
+/** The tables and rows of a store, read from a file or a libSQL server, and sums that compare two of them. */
+
+import type { Clock } from "../../src/clock.ts";
+import type { openConnection } from "../store/connection.ts";
+import { BackupError } from "./backup-files.ts";
+
+/** A value as both kinds of store return it. A `bigint` is an integer beyond 2^53. */
+export type Value = string | number | bigint | null | Uint8Array;
+
+/** What `create` made, with its text. */
+interface Created {
+  readonly name: string;
+  readonly sql: string;
+}
+
+export interface Schema {
+  readonly tables: readonly (Created & { readonly columns: readonly string[] })[];
+  /** Indexes, then triggers and views. */
+  readonly others: readonly Created[];
+}
+
+/** Takes the rows of one table after the other. A promise delays the next row. */
+export interface RowTaker {
+  /** All rows until the next call are those of this table. */
+  table(name: string, columns: readonly string[]): void | Promise<void>;
+  row(values: readonly Value[]): void | Promise<void>;
+}
+
+/** Makes {@link Schema} of the rows of this query. */
+export const SCHEMA_QUERY = `select type, name, sql, (select json_group_array(name) from pragma_table_info(s.name)) from sqlite_schema s
+  where sql is not null and name not glob 'sqlite_*' and name not glob 'libsql_*' order by rowid`;
+
+export function toSchema(rows: readonly (readonly Value[])[]): Schema {
+  const created = rows.map(([type, name, sql, columns]) => ({
+    type: String(type),
+    name: String(name),
+    sql: String(sql),
+    columns: JSON.parse(String(columns)) as string[],
+  }));
+  const of = (type: string) => created.filter((one) => one.type === type);
+  const tables = of("table");
+  if (tables.some(({ sql }) => /^create virtual/i.test(sql))) {
+    throw new BackupError("the store has a virtual table, which Relay did not make");
+  }
+  return { tables, others: [...of("index"), ...of("view"), ...of("trigger")] };
+}
+
+/** A name in SQL. */
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+/** The query of all rows of a table. */
+export const selectAll = (name: string, columns: readonly string[]): string =>
+  `select ${columns.map(quoted).join(", ")} from ${quoted(name)}`;
+
+/** The counters of AUTOINCREMENT, which are read like a table. */
+export const SEQUENCE = { name: "sqlite_sequence", columns: ["name", "seq"] } as const;
+
+type Connection = ReturnType<typeof openConnection>;
+
+/** Seconds of reading after which other work gets its turn. */
+const SLICE = 0.004;
+
+/** Gives other work its turn when it is called often. */
+export function createPauses(clock: Clock, signal: AbortSignal | undefined) {
+  let since = clock.elapsed();
+  return async (): Promise<void> => {
+    if (clock.elapsed() - since < SLICE) return;
+    await new Promise<void>((next) => setImmediate(next));
+    signal?.throwIfAborted();
+    since = clock.elapsed();
+  };
+}
+
+export const schemaOf = (connection: Connection): Schema =>
+  toSchema(connection.prepare(SCHEMA_QUERY).all() as Value[][]);

@@ -1,0 +1,184 @@
+/** A copy of a store in a new file, as it is at one moment, while Relay runs. */
+
+import { existsSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import type { Clock } from "../../src/clock.ts";
+import { showPath } from "../../src/config-files.ts";
+import { codeOf } from "../../src/log.ts";
+import { openConnection } from "../store/connection.ts";
+import { pathOf } from "../store/embedded.ts";
+import { endpointOf } from "../store/hrana.ts";
+import { isBusy, whenFree } from "../store/store.ts";
+import { assertNotForeign } from "../store/store-contents.ts";
+import { BackupError, placeError, sizeOf } from "./backup-files.ts";
+import { readServer } from "./cursor.ts";
+import { quoted, type RowTaker, type Schema, SEQUENCE, type Value } from "./rows.ts";
+
+/** The store that a command or job is about: `DATABASE_URL` and `DATABASE_AUTH_TOKEN`. */
+export interface StorePlace {
+  readonly url: string;
+  readonly auth_token: string | undefined;
+}
+
+export interface Work {
+  readonly clock: Clock;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Seconds without a byte written after which the disk counts as hanging. */
+const STALLED = 60;
+/** Seconds between two looks at the copy. */
+const LOOK_EVERY = 1;
+
+/** The path of a store in a file, absolute or as given; null for a libSQL server. */
+export const fileOf = ({ url }: StorePlace): string | null =>
+  url.startsWith("file:") ? pathOf(url) : null;
+
+/**
+ * Opens an existing database that is only read. `alone`: no other process uses it, and it has no log; SQLite then
+ * creates nothing beside it.
+ */
+const openReadOnly = (path: string, { alone = false } = {}) =>
+  openConnection(`${pathToFileURL(path).href}?${alone ? "immutable=1" : "mode=ro"}`, 0);
+
+/** Copies the store into the empty file `to`. Throws {@link BackupError}. */
+export async function snapshot(from: StorePlace, to: string, work: Work): Promise<void> {
+  const path = fileOf(from);
+  if (path === null) await copyServer(from, to, work);
+  else await copyFile(path, to, work);
+}
+
+/**
+ * Copies a file by `VACUUM INTO`, in a thread of the binding. That reads in one transaction, so writers go on, but the
+ * write-ahead log grows meanwhile.
+ */
+async function copyFile(
+  path: string,
+  to: string,
+  { clock, signal }: Work,
+  options?: { readonly alone: boolean },
+): Promise<void> {
+  if (!existsSync(path)) throw new BackupError(`there is no store at ${showPath(path)}`);
+  const connection = openReadOnly(path, options);
+  let hangs = false;
+  try {
+    await whenFree(clock, () => assertNotForeign((one) => connection.run(one).rows));
+    if (
+      connection.prepare("select 1 from sqlite_schema where name = 'relay_migrations'").all()
+        .length === 0
+    ) {
+      throw new BackupError(`${showPath(path)} is no store of Relay`);
+    }
+    const copy = whenFree(clock, () =>
+      connection.execAsync(`vacuum into '${to.replaceAll("'", "''")}'`),
+    );
+    await whileGrowing(copy, to, { clock, signal }, () => {
+      hangs = true;
+    });
+  } catch (error) {
+    throw copyError(path, to, error);
+  } finally {
+    // Closing a connection that is busy would block the process.
+    if (!hangs) connection.close();
+  }
+}
+
+/** Rejects if the file stops growing or the work is aborted, and calls `left` since the work then goes on. */
+async function whileGrowing(
+  work: Promise<void>,
+  path: string,
+  { clock, signal }: Work,
+  left: () => void,
+): Promise<void> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  let [size, since] = [0, clock.elapsed()];
+  let cancel = () => {};
+  const look = () => {
+    cancel = clock.after(LOOK_EVERY, () => {
+      void sizeOf(path).then((now) => {
+        if (now !== size) [size, since] = [now, clock.elapsed()];
+        if (clock.elapsed() - since < STALLED) return look();
+        reject(new BackupError(`nothing was written to ${showPath(path)} for ${STALLED} seconds`));
+      });
+    });
+  };
+  look();
+  const abort = () => reject(signal!.reason);
+  signal?.addEventListener("abort", abort);
+  if (signal?.aborted) abort();
+  let is_over = false;
+  const over = () => {
+    is_over = true;
+  };
+  work.then(over, over);
+  try {
+    await Promise.race([work, promise]);
+  } finally {
+    cancel();
+    signal?.removeEventListener("abort", abort);
+    if (!is_over) left();
+  }
+}
+
+async function copyServer(from: StorePlace, to: string, { clock, signal }: Work): Promise<void> {
+  const writer = createFileWriter(to);
+  try {
+    const endpoint = endpointOf(from.url, from.auth_token);
+    const schema = await readServer(endpoint, writer, clock, signal, writer.begin);
+    if (!schema.tables.some(({ name }) => name === "relay_migrations")) {
+      throw new BackupError("the libSQL server has no store of Relay");
+    }
+    await writer.finish(schema);
+  } catch (error) {
+    throw copyError(null, to, error);
+  } finally {
+    writer.close();
+  }
+}
+
+/** Writes tables and rows into an empty file. Indexes and triggers come after the rows. */
+function createFileWriter(path: string) {
+  const connection = openConnection(path, 0);
+  // The whole file is written to the disk at its end, and removed if that is not reached.
+  connection.prepare("pragma journal_mode = off").all();
+  connection.exec("pragma synchronous = off");
+  let insert: ReturnType<typeof connection.prepare>;
+  return {
+    begin(schema: Schema): void {
+      connection.exec("begin");
+      for (const { sql } of schema.tables) connection.exec(sql);
+    },
+    table(name: string, columns: readonly string[]): void {
+      if (name === SEQUENCE.name) connection.exec("delete from sqlite_sequence");
+      const places = columns.map(() => "?").join(", ");
+      insert = connection.prepare(
+        `insert into ${quoted(name)} (${columns.map(quoted).join(", ")}) values (${places})`,
+      );
+    },
+    row(values: readonly Value[]): void {
+      insert.run(values);
+    },
+    async finish({ others }: Schema): Promise<void> {
+      for (const { sql } of others) await connection.execAsync(sql);
+      await connection.execAsync("commit");
+    },
+    close: () => connection.close(),
+  } satisfies RowTaker & Record<string, unknown>;
+}
+
+/** Says whether the store or the place of the copy is at fault. */
+function copyError(from: string | null, to: string, error: unknown): unknown {
+  if (error instanceof BackupError) return error;
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  const code = codeOf(cause);
+  if (!/^(SQLITE_|E[A-Z]+$)/.test(code)) return error;
+  if (/^SQLITE_(CORRUPT|NOTADB)/.test(code) && from !== null) {
+    const what = code.startsWith("SQLITE_NOTADB")
+      ? "is not a database, or is encrypted"
+      : "is damaged";
+    return new BackupError(`${showPath(from)} ${what} (${code})`, { cause });
+  }
+  if (isBusy(cause))
+    return new BackupError(`another program keeps ${showPath(from ?? to)} locked`, { cause });
+  return placeError(to, cause);
+}

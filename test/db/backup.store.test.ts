@@ -1,0 +1,88 @@
+/** Backups of a store: a file or a real libSQL server. */
+
+import { expect, test } from "bun:test";
+import { readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { backupStore } from "../../db/backup/backup.ts";
+import { listBackups } from "../../db/backup/backup-files.ts";
+import { openStore } from "../../db/store/open.ts";
+import { p, sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
+import { systemClock } from "../../src/clock.ts";
+import { rejectionOf } from "../support/rejection.ts";
+import { createTestStore } from "../support/store.ts";
+import { tempFolder } from "../support/temp.ts";
+
+const add = statement(sql`insert into secrets (name, value) values (${p("name")}, ${p("value")})`);
+
+test("a backup of a store in use is one checked file for its owner, and runs again", async () => {
+  const { url } = await createTestStore();
+  const place = { url, auth_token: undefined };
+  const store = await openStore(place, systemClock);
+  const value = "a 'quoted' text\nof \"two\" lines: ä 🙂";
+  await store.write([add({ name: "first", value })]);
+  const folder = tempFolder();
+  const file = join(folder, "new", "relay.db");
+  const backup = (keep: number | null, to = file) =>
+    backupStore({ store: place, file: to, keep, clock: systemClock });
+
+  const first = await backup(null);
+  expect(first).toMatchObject({ file, removed: [] });
+  expect(first.rows).toBeGreaterThan(0);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  // A file that a killed run left behind.
+  const killed = Bun.spawnSync(["true"]).pid;
+  const { hostname } = await import("node:os");
+  writeFileSync(join(folder, "new", `.relay.db.${hostname()}-${killed}-1.partial-journal`), "");
+  await store.write([add({ name: "second", value })]);
+  const second = await backup(null);
+  expect(second.rows).toBe(first.rows + 1);
+  expect(readdirSync(join(folder, "new"))).toEqual(["relay.db"]);
+
+  const copy = await openStore({ url: `file:${file}`, auth_token: undefined }, systemClock);
+  const names = statement(sql`select name, value from secrets order by name`)({});
+  expect(await copy.read({ ...names, returns: "rows", read: (rows) => rows })).toEqual([
+    ["first", value],
+    ["second", value],
+  ]);
+  await copy.close();
+  await store.close();
+});
+
+test("it keeps the newest backups, and touches nothing else", async () => {
+  const { url } = await createTestStore();
+  const place = { url, auth_token: undefined };
+  const folder = tempFolder();
+  const file = join(folder, "relay.db");
+  const mine = join(folder, "relay-20200101T000000Z.db");
+  writeFileSync(mine, "not a backup");
+  writeFileSync(file, "not a backup either");
+  let now = Date.UTC(2026, 10, 26, 3) / 1000;
+  const clock = { ...systemClock, now: () => now };
+  const backup = (keep: number | null, to = file) =>
+    backupStore({ store: place, file: to, keep, clock });
+  for (let day = 0; day < 3; day++) {
+    await backup(2);
+    now += 86_400;
+  }
+  // The clock was set back.
+  now -= 10 * 86_400;
+  const last = await backup(2);
+  expect(last.removed).toEqual([join(folder, "relay-20261127T030000Z.db")]);
+  const names = ["relay-20261119T030000Z.db", "relay-20261128T030000Z.db"];
+  expect((await listBackups(file)).map((one) => one.file)).toEqual(
+    names.toReversed().map((name) => join(folder, name)),
+  );
+  expect(readdirSync(folder).sort()).toEqual(["relay-20200101T000000Z.db", ...names, "relay.db"]);
+
+  const refusal = await rejectionOf(backup(null));
+  expect(String(refusal)).toContain("is no backup of Relay");
+  symlinkSync(join(folder, "nothing"), join(folder, "link"));
+  expect(String(await rejectionOf(backup(null, join(folder, "link"))))).toContain("is a link");
+  symlinkSync(join(folder, names[0]!), join(folder, "linked.db"));
+  const linked = await backup(null, join(folder, "linked.db"));
+  expect(linked.file).toBe(join(folder, names[0]!));
+  if (!url.startsWith("file:")) return;
+  const itself = await rejectionOf(backup(null, url.slice("file:".length)));
+  expect(String(itself)).toContain("is the store itself");
+});
