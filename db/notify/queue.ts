@@ -210,6 +210,7 @@ const claimed = qb
     question: { ...questionColumns, context: contextHead },
     channel: {
       id: channels.id,
+      host: channels.host,
       sends: channels.sends,
       min_priority: channels.min_priority,
       quiet_hours: channels.quiet_hours,

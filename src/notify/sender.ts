@@ -8,6 +8,7 @@ import type { Log } from "../log.ts";
 import type { LaneHealth, NotificationKind } from "../model/notification.ts";
 import { createTurns } from "../overload/turns.ts";
 import type { Channel, CodeOf, Connection, Network, TicketOf, Verdict } from "./channel.ts";
+import { createFailureLog } from "./failure-log.ts";
 import type { Notification } from "./notification.ts";
 import { codesOf } from "./prepare.ts";
 import { createRequestPool, REQUESTS, RESERVED } from "./request-pool.ts";
@@ -90,7 +91,8 @@ export function createSender(options: SenderOptions) {
   const full = config.PUSH_CONTENT === "full";
   const base_url = config.PUBLIC_URL?.replace(/\/$/, "") ?? null;
   const turn = createTurns(PER_TURN).begin;
-  const rest = { store, clock, timers, ids, log, full, base_url, ticketOf, codeOf };
+  const failures = createFailureLog({ clock, log });
+  const rest = { store, clock, timers, ids, log, failures, full, base_url, ticketOf, codeOf };
   const workers = lanes.map(({ channel, connection }) => {
     const { in_flight, own_sockets } = connection;
     const slots = own_sockets ? createRequestPool(own_sockets, 0).lane() : pool.lane(in_flight);
@@ -166,6 +168,7 @@ export function createSender(options: SenderOptions) {
     /** Waits at most `seconds` (default 10) for the requests under way, and puts the rest back into the queue. */
     async stop(seconds?: number): Promise<void> {
       await Promise.all(workers.map((worker) => worker.stop(seconds)));
+      failures.close();
     },
     /** State of each lane of this process. */
     health: (): LaneHealth[] => workers.map((worker) => worker.health()),

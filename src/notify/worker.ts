@@ -20,6 +20,7 @@ import {
   type Verdict,
 } from "./channel.ts";
 import { BEAT, type Claim, createClaims } from "./claims.ts";
+import { type DeliveryNames, type FailureLog, fieldsOf } from "./failure-log.ts";
 import { createLaneState } from "./lane-state.ts";
 import { type PrepareContext, prepareDelivery } from "./prepare.ts";
 import type { LaneSlots } from "./request-pool.ts";
@@ -39,6 +40,7 @@ interface WorkerOptions extends Pick<PrepareContext, "full" | "base_url" | "tick
   readonly timers: Pick<Clock, "after">;
   readonly ids: Ids;
   readonly log: Log;
+  readonly failures: FailureLog;
   /** The requests that may be under way at once. */
   readonly slots: LaneSlots;
 }
@@ -53,7 +55,7 @@ interface SentRequest {
 }
 
 export function createDeliveryWorker(options: WorkerOptions) {
-  const { channel, connection, store, clock, timers, ids, log, slots } = options;
+  const { channel, connection, store, clock, timers, ids, log, failures, slots } = options;
   const { lane } = connection;
   const clears = channel.supports("silent");
   /** Fields that name the lane in log lines. */
@@ -124,14 +126,27 @@ export function createDeliveryWorker(options: WorkerOptions) {
     failed: notSettled,
   });
 
-  const logRefusal = ({ delivery }: ClaimedDelivery, fault: boolean, reason: string) => {
-    const { kind, recipient_id, delivery_id } = delivery;
-    log.warn(fault ? "channel configuration at fault" : "notification refused", {
-      ...named,
-      kind,
-      recipient_id,
-      delivery_id,
+  const namesOf = ({ delivery, channel: { host } }: ClaimedDelivery): DeliveryNames => {
+    const { recipient_id: target_id, account_id, subject, delivery_id } = delivery;
+    return { ...named, target_id, account_id, host, subject, delivery_id };
+  };
+
+  /** Logs an attempt that the service did not accept. What was not sent for want of a connection is no failure. */
+  const logFailure = (claimed: ClaimedDelivery, verdict: Verdict) => {
+    if (verdict.do === "again" && verdict.tried === false) return;
+    const { reason } = verdict;
+    const { attempts } = claimed.delivery;
+    const refused = verdict.do === "drop";
+    const event = !refused
+      ? "notification not delivered"
+      : verdict.fault
+        ? "channel configuration at fault"
+        : "notification refused";
+    failures.report(namesOf(claimed), {
+      level: refused ? "warn" : "info",
+      event,
       reason,
+      attempts,
     });
   };
 
@@ -150,6 +165,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
     const { reason } = verdict;
     const now = clock.now();
     const ending = { claimed, now, clears, ends };
+    if (verdict.do !== "finish") logFailure(claimed, verdict);
     switch (verdict.do) {
       case "finish":
         accept(address, turn);
@@ -162,7 +178,6 @@ export function createDeliveryWorker(options: WorkerOptions) {
           reason,
         });
       case "drop":
-        logRefusal(claimed, verdict.fault, reason);
         return drop({ ...ending, outcome: "refused", reason });
       case "give_up":
         return drop({ ...ending, outcome: "unclear", reason });
@@ -199,6 +214,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
     }
     if (prepared.is === "obsolete") {
       const { reason } = prepared;
+      log.debug?.("notification not sent", { ...fieldsOf(namesOf(claimed)), reason });
       return settle(held_until, drop({ ...ending, outcome: "pointless", reason, tried: false }));
     }
     if (prepared.is === "unclear") {
@@ -217,6 +233,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
       release();
     });
     if (verdict.do === "finish") {
+      log.debug?.("notification sent", fieldsOf(namesOf(claimed)));
       const success = { address, reason: quiet ? "quiet_hours" : null };
       const row = acceptedOf({ ...ending, now: clock.now(), ends }, success);
       if (row) {
@@ -244,7 +261,12 @@ export function createDeliveryWorker(options: WorkerOptions) {
   const launch = (claimed: ClaimedDelivery, claim: Claim, release: Release) =>
     loop.track(
       deliver(claimed, claim, release)
-        .catch((error: unknown) => log.error("notification failed", describeError(error)))
+        .catch((error: unknown) =>
+          log.error("notification failed", {
+            ...fieldsOf(namesOf(claimed)),
+            ...describeError(error),
+          }),
+        )
         .finally(release),
     );
 

@@ -184,7 +184,8 @@ test("a configuration error is logged and counted; the token stays and nothing i
   for (const [status, reason] of faults) {
     answers(phone, { status, reason });
     await ask(agent.send, { prompt: "secret" });
-    await advance(5);
+    // A channel has one line a minute.
+    await advance(61);
     expect(await records(1)).toEqual([["question", "refused", reason, 1]]);
     expect(counted()[reason]).toBe(1);
     const logged = world.app.lines.filter((line) => line.includes(reason));
@@ -208,7 +209,8 @@ test("pushes answered with 413 or another 4xx are dropped, logged and counted", 
   ] as const) {
     answers(phone, { status, reason });
     await ask(agent.send, { prompt: "secret" });
-    await advance(5);
+    // A channel has one line a minute.
+    await advance(61);
     expect(await records(1)).toEqual([["question", "refused", reason, 1]]);
     expect(counted()[reason]).toBe(1);
     expect(world.app.lines.filter((line) => line.includes(reason)).length).toBe(1);

@@ -10,6 +10,7 @@ import { createLog } from "../../src/log.ts";
 import { ACCOUNT_SHARE } from "../../src/notify/account-turns.ts";
 import { CHANNELS } from "../../src/notify/channels/registry.ts";
 import { CLAIMS_BY_AGE, createClaims } from "../../src/notify/claims.ts";
+import { createFailureLog } from "../../src/notify/failure-log.ts";
 import { createRequestPool } from "../../src/notify/request-pool.ts";
 import { connectLanes } from "../../src/notify/sender.ts";
 import { createDeliveryWorker } from "../../src/notify/worker.ts";
@@ -43,7 +44,8 @@ async function workerOn({ apple, clock, store }: Quiet, faults: Partial<Store>) 
   const log = createLog("warn", (line) => lines.push(line));
   const ids = createIds(clock);
   const faulty = { ...store, ...faults };
-  const options = { clock, timers: systemClock, ids, log, full: true, base_url: null };
+  const failures = createFailureLog({ clock, log });
+  const options = { clock, timers: systemClock, ids, log, failures, full: true, base_url: null };
   const rest = { ...options, store: faulty, slots: createRequestPool(10, 0).lane() };
   const ticketOf = () => "";
   const worker = createDeliveryWorker({ ...connected!, ...rest, ticketOf, codeOf: ticketOf });

@@ -204,8 +204,8 @@ test("an answer of the push service does what the table says [§19.6.5] [§19.1.
     expect(await send("ok")).toEqual(["sent", 1]);
     expect(await read()).toMatchObject({ state: "ok" });
   }
+  const before = app.lines.length;
   for (const status of [401, 403]) {
-    const before = app.lines.length;
     expect(await send({ status })).toEqual([`failed status_${status}`, 0]);
     expect(app.lines.slice(before).join()).toContain("channel configuration at fault");
   }

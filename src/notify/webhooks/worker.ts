@@ -26,6 +26,7 @@ import type { LaneHealth } from "../../model/notification.ts";
 import { NOTIFICATION_LIMITS, WEBHOOK_LIMITS } from "../../notification-limits.ts";
 import { type Outbound, OutboundError } from "../../outbound/guard.ts";
 import { createDueTimeCorrection } from "../due-times.ts";
+import { createFailureLog, type DeliveryNames, fieldsOf } from "../failure-log.ts";
 import type { HostSlots } from "../host-slots.ts";
 import { createLeaseWatch, LEASE } from "../leases.ts";
 import { isWanted } from "../settings-filter.ts";
@@ -97,6 +98,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
   const served = new Map<string, number>();
   let turn = 0;
   const since = clock.now();
+  const failures = createFailureLog({ clock, log });
   const cut = new AbortController();
 
   /** Accounts that are known to have webhooks: a hint of when to look. */
@@ -128,7 +130,8 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     };
     const answer = await outbound.request(request).catch((error: unknown) => {
       if (error instanceof OutboundError) return { fault: error.fault };
-      log.error("webhook failed", describeError(error));
+      const names = { account_id: target.account_id, delivery_id: message.id };
+      log.error("webhook failed", { ...names, ...describeError(error) });
       return { fault: "failed" as const };
     });
     const is_test = TESTS.includes(message.type);
@@ -137,11 +140,25 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     return verdict;
   };
 
+  const namesOf = ({ message, channel }: ClaimedMessage): DeliveryNames => ({
+    channel: LANE,
+    lane: LANE,
+    target_id: channel.id,
+    account_id: channel.account_id,
+    host: channel.host,
+    subject: message.subject,
+    delivery_id: message.id,
+  });
+
   /** The statements that end an attempt as the verdict asks. */
   const ending = (claimed: ClaimedMessage, verdict: WebhookVerdict): Statement[] => {
-    const { code } = verdict;
-    const failed = { channel_id: claimed.channel.id, code, attempts: claimed.message.attempts };
-    if (verdict.do !== "finish") log.info("webhook not delivered", failed);
+    const { code: reason } = verdict;
+    const { attempts } = claimed.message;
+    if (verdict.do === "finish") log.debug?.("webhook delivered", fieldsOf(namesOf(claimed)));
+    else {
+      const event = "webhook not delivered";
+      failures.report(namesOf(claimed), { level: "info", event, reason, attempts });
+    }
     return endAttempt(claimed, verdict, { now: clock.now(), jitter: ids.jitter() });
   };
 
@@ -188,7 +205,12 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     loop.track(
       deliver(claimed, until)
         // If it is not settled, its lease runs out and the message is sent once more.
-        .catch((error: unknown) => log.warn("webhook not settled", describeError(error)))
+        .catch((error: unknown) =>
+          log.warn("webhook not settled", {
+            ...fieldsOf(namesOf(claimed)),
+            ...describeError(error),
+          }),
+        )
         .finally(() => add(-1)),
     );
   };
@@ -301,7 +323,10 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     },
 
     /** Waits for the deliveries under way, aborts what takes too long, and gives the leases back. */
-    stop: (seconds?: number): Promise<void> => loop.stop(() => cut.abort(), seconds),
+    async stop(seconds?: number): Promise<void> {
+      await loop.stop(() => cut.abort(), seconds);
+      failures.close();
+    },
 
     health: (): LaneHealth => ({
       channel: LANE,
