@@ -74,14 +74,18 @@ export async function startApp(given: AppDeps) {
   return createApp(await createCore(deps), deps, { tls, faults });
 }
 
+interface AppOptions {
+  readonly tls?: Tls | null;
+  readonly faults?: RecentFaults;
+  /** For a server that several cores share: binds the surfaces in place of a port of their own. */
+  readonly listen?: typeof startServer;
+}
+
 /** Puts every surface on the core, listens, and starts the background work. */
 export async function createApp(
   core: Core,
   deps: AppDeps,
-  {
-    tls = null,
-    faults = createRecentFaults(deps.clock),
-  }: { readonly tls?: Tls | null; readonly faults?: RecentFaults } = {},
+  { tls = null, faults = createRecentFaults(deps.clock), listen = startServer }: AppOptions = {},
 ) {
   const { config, channels, program = null, clock, timers, ids, log } = deps;
   const { store, signer, feed, waits, auth, services, sender, listener } = core;
@@ -298,7 +302,7 @@ export async function createApp(
   };
   let server: ReturnType<typeof startServer>;
   try {
-    server = startServer(surfaces);
+    server = listen(surfaces);
   } catch (error) {
     await core.close();
     throw await cannotListen(config.HOST, error);

@@ -55,10 +55,9 @@ const IDLE_TIMEOUT = LIMITS.wait_max + 10;
 /** The label of unknown paths in the metrics. */
 const NO_ROUTE = "unknown";
 
-/** Starts to listen. Throws when the address is already in use. */
-export function startServer(options: ServerOptions) {
-  const { hostname, port, routes, trpc, adminTrpc, openScope, turns, cors, meter, tls, log } =
-    options;
+/** The handlers of every request to these surfaces, as `Bun.serve` takes them. */
+export function createHandlers(options: ServerOptions) {
+  const { routes, trpc, adminTrpc, openScope, turns, cors, meter, log } = options;
   const { sendsHsts, stopping, requestIds } = options;
   /**
    * Wraps a route in the checks that come before everything else, and adds the headers that every response has.
@@ -123,6 +122,27 @@ export function startServer(options: ServerOptions) {
     return response;
   };
 
+  return {
+    routes: Object.fromEntries(
+      Object.entries(routes).map(([path, route]) => {
+        const label = path.replace(/:(\w+)/g, "{$1}");
+        return [path, meter.wrap(label, secure(path, route, label))];
+      }),
+    ),
+    fetch(request: Request) {
+      const path = pathOf(request.url);
+      const [, name] = /^\/trpc\/([^?]*)/.exec(path) ?? [];
+      if (name !== undefined) return (calls.get(name) ?? other_calls)(request);
+      if (admin && path.startsWith("/admin/trpc/")) return admin(request);
+      return path.startsWith("/v1/") ? unknown_v1(request) : elsewhere(request);
+    },
+    error: renderUncaught,
+  };
+}
+
+/** Starts to listen. Throws when the address is already in use. */
+export function startServer(options: ServerOptions) {
+  const { hostname, port, tls } = options;
   return Bun.serve({
     hostname,
     port,
@@ -133,20 +153,7 @@ export function startServer(options: ServerOptions) {
     development: false,
     // Otherwise Bun lets a second server listen on the same port and share its requests.
     reusePort: false,
-    routes: Object.fromEntries(
-      Object.entries(routes).map(([path, route]) => {
-        const label = path.replace(/:(\w+)/g, "{$1}");
-        return [path, meter.wrap(label, secure(path, route, label))];
-      }),
-    ),
-    fetch(request) {
-      const path = pathOf(request.url);
-      const [, name] = /^\/trpc\/([^?]*)/.exec(path) ?? [];
-      if (name !== undefined) return (calls.get(name) ?? other_calls)(request);
-      if (admin && path.startsWith("/admin/trpc/")) return admin(request);
-      return path.startsWith("/v1/") ? unknown_v1(request) : elsewhere(request);
-    },
-    error: renderUncaught,
+    ...createHandlers(options),
   });
 }
 
