@@ -15,7 +15,7 @@ const FIRST_SHARD = 0;
 /** The shard in the directory while an account is on its way. */
 export const MOVING = -1;
 /** Milliseconds between two reads of the directory's changes, so how long a move waits until every process knows. */
-export const POLL = 250;
+const POLL = 250;
 
 /** The secret of a credential with the mark of a shard, as long as before and with 244 random bits. */
 const withMark = (secret: string, shard: number): string =>
