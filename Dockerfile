@@ -2,12 +2,12 @@
 FROM debian:13-slim
 
 RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin relay \
-  && install -d -o relay -g relay -m 700 /data
+  && install -d -o relay -g relay -m 700 /data /backups
 COPY --chmod=755 dist/relay /usr/local/bin/relay
 
 USER 10001
 WORKDIR /data
-# Only the volume is written to: the native part of libSQL is unpacked there too.
+# Only volumes are written to: the native part of libSQL is unpacked into this one too. /backups is for BACKUP_DIR.
 ENV HOST=0.0.0.0 \
   PORT=3000 \
   DATABASE_URL=file:/data/relay.db \

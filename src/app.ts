@@ -152,6 +152,7 @@ export async function createApp(
     clockOffsets: core.clocks.offsets,
     certificateEnds: tls?.expires_at ?? null,
     disk: createDiskSpace(folderOfStore(config.DATABASE_URL), timers),
+    backups: core.backups,
   };
   const channelOf = (lane: string): string | null =>
     channels.find(({ lanes }) => lanes.includes(lane))?.name ??
@@ -342,6 +343,7 @@ export async function createApp(
     waits,
     streams,
     jobs: core.jobs,
+    backups: core.backups,
     sender,
     listener,
     webhooks: core.webhooks,

@@ -43,6 +43,20 @@ export const list = <Entry>(read: (entry: string) => Entry | null, what: string)
 
 export const text = (pattern: RegExp, fault: string) => z.string().regex(pattern, fault);
 export const number = (pattern: RegExp, fault: string) => text(pattern, fault).transform(Number);
+
+const UNITS: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 };
+
+/** Seconds of a duration such as `90m`, `24h` or `7d`. */
+export const secondsOf = (duration: string): number =>
+  Number(duration.slice(0, -1)) * UNITS[duration.slice(-1)]!;
+
+/** A duration as {@link secondsOf} reads it, from `min` to `max` seconds. It stays a text. */
+export const duration = (min: number, max: number, fault: string) =>
+  text(/^\d{1,5}[mhd]$/, fault).refine(
+    (value) => secondsOf(value) >= min && secondsOf(value) <= max,
+    fault,
+  );
+
 export const anyText = z.string().min(1).optional();
 
 /** Says what is wrong with a `PUBLIC_URL`; null if it is valid. */

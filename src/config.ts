@@ -3,6 +3,7 @@
 import { z } from "zod";
 import {
   anyText,
+  duration,
   HOST_SIGNS,
   hostName,
   isNetwork,
@@ -89,6 +90,25 @@ export const CONFIG = {
       // A header must be able to hold it.
       .regex(/^[\t -~\x80-\xff]+$/, "must have only characters that an HTTP header can hold")
       .optional(),
+  },
+  BACKUP_DIR: {
+    doc: "Existing folder for automatic backups of the store; off when unset",
+    schema: text(
+      /^(?!~)(?![\s\S]*\p{Cc})\S(?:[\s\S]*\S)?$/u,
+      "must be the path of a folder, without ~ at its beginning or spaces around it",
+    ).optional(),
+  },
+  BACKUP_EVERY: {
+    doc: "Time between two automatic backups, from `1m` to `30d`",
+    schema: duration(60, 30 * 86_400, "must be a duration from 1m to 30d, such as 24h").default(
+      "24h",
+    ),
+  },
+  BACKUP_KEEP: {
+    doc: "Automatic backups that are kept, the newest",
+    schema: number(/^\d{1,4}$/, "must be a number of backups from 1 to 1000")
+      .refine((count) => count >= 1 && count <= 1_000, "must be a number of backups from 1 to 1000")
+      .default(7),
   },
   ADMIN_TOKEN: {
     doc: "Bearer token for `/admin` and `/metrics`, at least 32 characters; both are off when unset",

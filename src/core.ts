@@ -3,7 +3,7 @@
 import { createOutbox } from "../db/outbox.ts";
 import { overdueQuestions } from "../db/questions.ts";
 import { sharedSecret } from "../db/secrets.ts";
-import { assertCompatible, OutdatedError } from "../db/store/compatibility.ts";
+import { OutdatedError } from "../db/store/compatibility.ts";
 import { createFaultLog } from "../db/store/faults.ts";
 import { openStore } from "../db/store/open.ts";
 import { STORE_SECONDS, type Store } from "../db/store/store.ts";
@@ -19,10 +19,8 @@ import { cannotOpen, refusedStore } from "./config-files.ts";
 import { createFeed } from "./events/feed.ts";
 import { createWaiters } from "./events/waiters.ts";
 import type { Ids } from "./ids.ts";
+import { createBackground } from "./jobs/background.ts";
 import { createClockComparison } from "./jobs/clock-comparison.ts";
-import { createEventPruner } from "./jobs/event-pruner.ts";
-import { createJobs } from "./jobs/jobs.ts";
-import { createRunner } from "./jobs/runner.ts";
 import { RATES } from "./limits.ts";
 import type { Log } from "./log.ts";
 import type { Channel } from "./notify/channel.ts";
@@ -68,7 +66,6 @@ import type { ServiceDeps } from "./services/shared/deps.ts";
 import { createNotificationPlans } from "./services/shared/notification-plans.ts";
 import { createTrialCheck } from "./services/shared/trial.ts";
 import { createAddressUses } from "./services/shared/use-limits.ts";
-import { createSilenceWatch } from "./services/silence.ts";
 import { createStartCode } from "./services/start-code.ts";
 import { createDeliveryFigures } from "./services/store-statistics.ts";
 import { createTaskHistory } from "./services/task-history.ts";
@@ -304,31 +301,9 @@ export async function createCore(deps: AppDeps) {
   const request_log_writer = createRequestLogWriter({ store, clock, ids, log });
   const key_use = createKeyUse({ keys, clock, log });
 
-  const runner = createRunner({
-    jobs: createJobs({
-      store,
-      clock,
-      questions: services.questions,
-      tasks: services.tasks,
-      inbox: services.inbox,
-      nudges: services.nudges,
-      silence: createSilenceWatch(service_deps),
-      task_retention_days: config.TASK_RETENTION_DAYS,
-      pruneEvents: createEventPruner({
-        outbox: { latest: () => feed.newest(STORE_SECONDS), prune: outbox.prune },
-        clock,
-      }),
-      compareClocks: clocks.look,
-      checkVersion: () =>
-        assertCompatible(store).catch((error: unknown) => {
-          if (!(error instanceof OutdatedError)) throw error;
-          endProcess(error.message);
-        }),
-    }),
-    clock,
-    // A clock that is ahead must not remove what others still need.
-    retentionTime: clocks.retentionTime,
-    log,
+  const background = createBackground({
+    ...{ config, services, clocks, feed, outbox, timers, log, endProcess },
+    deps: service_deps,
   });
 
   await feed.start();
@@ -357,12 +332,13 @@ export async function createCore(deps: AppDeps) {
     requestLogWriter: request_log_writer,
     keyUse: key_use,
     startCode: start_code,
-    jobs: { stats: runner.stats, settled: runner.settled },
+    jobs: background.jobs,
+    backups: background.backups,
 
     /** Starts the background work. */
     start(): void {
       store_watch.start();
-      runner.start();
+      background.start();
       sender.start();
       listener.start();
       webhooks.run();
@@ -373,7 +349,7 @@ export async function createCore(deps: AppDeps) {
       waits.close();
       store_watch.stop();
       await Promise.all([
-        runner.stop(),
+        background.stop(),
         key_use.stop(),
         sender.stop(seconds),
         listener.stop(seconds),

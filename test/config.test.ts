@@ -57,6 +57,9 @@ test("an invalid value is named by its variable and never shown", () => {
       "é".repeat(40),
       `${"x".repeat(40)}\n`,
     ],
+    BACKUP_DIR: ["~/secret", " /secret", "/secret ", "/secret\r", "/sec\nret"],
+    BACKUP_EVERY: ["48", "30s", "0m", "31d", "-3h", "1.5h", "secret"],
+    BACKUP_KEEP: ["1001", "-7", "secret"],
     TRUST_PROXY: ["-1", "1.5", "secret", "100"],
     CORS_ORIGINS: [
       "*",

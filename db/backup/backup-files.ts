@@ -89,7 +89,6 @@ export async function isBackup(path: string): Promise<boolean> {
 /**
  * The backups that runs with `keep` made for `file`, newest first. A missing folder has none. Files with another name
  * or without the mark of a backup are left out.
- * @public
  */
 export async function listBackups(file: string): Promise<readonly BackupFile[]> {
   const folder = dirname(resolve(file));

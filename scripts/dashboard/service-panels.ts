@@ -133,6 +133,36 @@ export const STORE: readonly PanelPlan[] = [
     ["size", of("relay_store_disk_size_bytes")],
   ),
   {
+    title: "Age of the last backup",
+    about: "And the time between two automatic backups; a higher age is a fault.",
+    unit: "s",
+    queries: [
+      {
+        expr: `time() - max(${of("relay_backup_last_success_timestamp_seconds")})`,
+        legend: "age",
+      },
+      { expr: `min(${of("relay_backup_interval_seconds")})`, legend: "between two" },
+    ],
+  },
+  {
+    title: "Backups",
+    about: "Backups that each process made or failed to make in a day, and whether they fail now.",
+    unit: "none",
+    queries: [
+      {
+        expr: `sum by (result) (increase(${of("relay_backups_total")}[1d]))`,
+        legend: "{{result}}",
+      },
+      { expr: `max(${of("relay_backup_failing")})`, legend: "fails now" },
+    ],
+  },
+  {
+    title: "Size of the last backup",
+    about: "Each of those that are kept is about as large.",
+    unit: "bytes",
+    queries: [{ expr: `max(${of("relay_backup_size_bytes")})`, legend: "size" }],
+  },
+  {
     title: "Events in the store",
     about: "Kept for five minutes, for processes that fell behind.",
     unit: "none",

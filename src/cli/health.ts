@@ -11,6 +11,23 @@ interface HealthCheck {
   readonly text: string;
 }
 
+/** Seconds for the answer of {@link checkLive}: a container's check has 5. */
+const LIVE_WITHIN = 4;
+
+/** Whether the process at `address` handles requests, whatever the state of its store (§5.12.1). */
+export async function checkLive(address: string): Promise<HealthCheck> {
+  let url = address;
+  try {
+    url = `${baseOf(address)}/health/live`;
+    const { ok, status } = await fetchServer(url, {
+      signal: AbortSignal.timeout(LIVE_WITHIN * 1000),
+    });
+    return { ok, text: ok ? "live" : `${url} answered ${status}` };
+  } catch (error) {
+    return { ok: false, text: error instanceof Fault ? error.message : `${url} did not answer` };
+  }
+}
+
 /** Reads the health of the server at `address` (§5.12.1). */
 export async function checkHealth(address: string): Promise<HealthCheck> {
   let url = address;

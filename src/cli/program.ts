@@ -114,10 +114,12 @@ function addServer(program: Command, io: Io, exit: Exit): void {
     .command("health")
     .description("print the state of a server; exits with 0 if it is usable, 1 if not")
     .argument("[url]", "address of the server (default: PORT on this machine)")
+    .option("--live", "ask only whether the process answers, whatever the state of its store")
     .addHelpText("after", examples("relay health http://127.0.0.1:3000"))
-    .action(async (url: string = `http://127.0.0.1:${io.env.PORT || 3000}`) => {
-      const { checkHealth } = await import("./health.ts");
-      const { ok, text } = await checkHealth(url);
+    .action(async (url: string | undefined, { live }: { live?: boolean }) => {
+      const { checkHealth, checkLive } = await import("./health.ts");
+      const address = url ?? `http://127.0.0.1:${io.env.PORT || 3000}`;
+      const { ok, text } = await (live ? checkLive : checkHealth)(address);
       io.out(`${oneLine(text)}\n`);
       exit(ok ? EXIT.done : EXIT.no);
     });

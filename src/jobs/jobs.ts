@@ -26,7 +26,7 @@ import { type createSilenceWatch, LOOK_EVERY } from "../services/silence.ts";
 import type { Tasks } from "../services/tasks.ts";
 import type { Job } from "./runner.ts";
 
-interface JobDeps {
+export interface JobDeps {
   readonly store: Store;
   readonly clock: Pick<Clock, "elapsed">;
   readonly questions: Pick<Questions, "expireDue">;

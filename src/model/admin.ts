@@ -276,7 +276,7 @@ export type JobList = z.infer<typeof JobList>;
 const HealthState = z.enum(["ok", "warning", "fault"]);
 
 const HealthCheck = z.object({
-  name: z.enum(["store", "disk", "clock", "certificate", "notifications", "errors"]),
+  name: z.enum(["store", "disk", "clock", "certificate", "backups", "notifications", "errors"]),
   state: HealthState,
   /** A sentence for a person. */
   text: z.string(),

@@ -68,6 +68,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "webhook failed": "A webhook could not be called",
   "listener failed": "Answers from a messenger could not be read",
   "answer not handled": "An answer from a messenger could not be handled",
+  "backup failed": "A backup could not be made",
   "job failed": "Background work failed, and will be tried again",
   "internal error": "A request failed because of a fault in Relay",
   "out of file descriptors":

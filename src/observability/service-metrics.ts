@@ -2,6 +2,7 @@
 
 import type { Clock } from "../clock.ts";
 import type { OutboxFigures, PushFigures, StoreFigures } from "../model/admin.ts";
+import type { BackupStatus } from "../model/backup.ts";
 import type { LaneHealth, ListenerHealth } from "../model/notification.ts";
 import type { DiskSpace } from "./disk-space.ts";
 import { counter, gauge, type Histogram, histogram, type Metric } from "./metrics.ts";
@@ -59,6 +60,10 @@ interface MetricSources {
   readonly disk: () => Promise<DiskSpace | null>;
   /** When the certificate that this process serves ends, in epoch seconds; null without one. */
   readonly certificateEnds: number | null;
+  readonly backups: {
+    status(): Promise<BackupStatus | null>;
+    counts(): Readonly<Record<"success" | "failure", number>> | null;
+  };
   /** Figures of the whole store, as the admin page shows them. */
   readonly readings: {
     store(): Promise<Pick<StoreFigures, "reachable" | "latency" | "bytes">>;
@@ -74,6 +79,7 @@ export function createServiceMetrics(sources: MetricSources): readonly Metric[] 
     ...ofWork(sources),
     ...ofJobs(sources),
     ...ofStore(sources),
+    ...ofBackups(sources),
     ...ofOutbox(sources),
     ...ofDeliveries(sources),
     ...ofListener(sources),
@@ -229,6 +235,40 @@ function ofStore(sources: MetricSources): readonly Metric[] {
       () => store.stats().failed,
     ),
     gauge("relay_store_queued_batches", "Batches that wait.", () => store.stats().queued),
+  ];
+}
+
+/** Without automatic backups, none of these has a value. */
+function ofBackups({ backups }: MetricSources): readonly Metric[] {
+  // The gauges of one scrape share a read.
+  let reading: Promise<BackupStatus | null> | undefined;
+  const status = () =>
+    (reading ??= backups.status().finally(() => {
+      reading = undefined;
+    }));
+  return [
+    gauge(
+      "relay_backup_last_success_timestamp_seconds",
+      "When the newest good backup was made, Unix seconds.",
+      async () => (await status())?.made?.at ?? null,
+    ),
+    gauge(
+      "relay_backup_size_bytes",
+      "Size of the newest good backup.",
+      async () => (await status())?.made?.bytes ?? null,
+    ),
+    gauge(
+      "relay_backup_interval_seconds",
+      "Time between two automatic backups.",
+      async () => (await status())?.every ?? null,
+    ),
+    gauge("relay_backup_failing", "1 while backups fail.", async () => {
+      const found = await status();
+      return found && Number(found.failing !== null);
+    }),
+    counter("relay_backups_total", "Backups that this process began, by their result.", () =>
+      Object.entries(backups.counts() ?? {}).map(([result, count]) => [{ result }, count]),
+    ),
   ];
 }
 

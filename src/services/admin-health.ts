@@ -3,6 +3,7 @@
 import type { Store } from "../../db/store/store.ts";
 import type { Clock } from "../clock.ts";
 import type { AdminHealth, HealthCheck } from "../model/admin.ts";
+import type { BackupStatus } from "../model/backup.ts";
 import type { DeliveryRecord, LaneHealth, ListenerHealth } from "../model/notification.ts";
 import type { DiskSpace } from "../observability/disk-space.ts";
 import type { RecentFaults } from "../observability/recent-faults.ts";
@@ -32,6 +33,8 @@ interface HealthDeps {
   readonly clockDiffers: () => boolean;
   /** When the certificate that this process serves ends, in epoch seconds; null without one. */
   readonly certificateEnds: number | null;
+  /** The automatic backups; null if no process makes any. */
+  readonly backups: { status(): Promise<BackupStatus | null> };
   readonly laneHealth: () => readonly LaneHealth[];
   readonly listener: { health(): readonly ListenerHealth[] };
   /** Name of the channel that a lane belongs to; null for a lane of another version. */
@@ -123,6 +126,13 @@ export function createAdminHealth(deps: HealthDeps) {
       : { state: "ok", text: `${text}.` };
   };
 
+  const checkBackups = async (): Promise<Found | null> => {
+    const status = await deps.backups.status().catch(() => undefined);
+    // The store's own line says so.
+    if (status === undefined) return null;
+    return status === null ? NO_BACKUPS : backupsFound(status, clock.now());
+  };
+
   const checkChannel = (
     channel: string,
     lanes: readonly LaneHealth[],
@@ -198,9 +208,10 @@ export function createAdminHealth(deps: HealthDeps) {
   return {
     /** Looks at everything now. Works while the store is away. */
     async read(): Promise<AdminHealth> {
-      const [stored, disk, notifications] = await Promise.all([
+      const [stored, disk, backups, notifications] = await Promise.all([
         checkStore(),
         checkDisk(),
+        checkBackups(),
         checkNotifications(),
       ]);
       const of = (name: HealthCheck["name"], found: Found | null): HealthCheck[] =>
@@ -210,12 +221,54 @@ export function createAdminHealth(deps: HealthDeps) {
         ...of("disk", disk),
         ...of("clock", checkClock()),
         ...of("certificate", checkCertificate()),
+        ...of("backups", backups),
         ...notifications.flatMap((one) => of("notifications", one)),
         ...of("errors", checkFaults()),
       ];
       return { state: worst(checks.map(({ state }) => state)), checks, errors: faults.read() };
     },
   };
+}
+
+const NO_BACKUPS: Found = {
+  state: "ok",
+  text: "No automatic backups are configured: set BACKUP_DIR, unless you make backups by other means.",
+};
+
+/** A backup is missing if the last one is older than two of its periods, and this many seconds. */
+const BACKUP_LATE = 3_600;
+
+/** What to say of automatic backups. */
+function backupsFound({ every, made, failing }: BackupStatus, now: number): Found {
+  const why = failing && `Backups fail: ${failing.reason}.`;
+  if (!made) {
+    return why
+      ? { state: "fault", text: `${why} There is none yet.`, at: failing.since }
+      : { state: "ok", text: "The first backup will be made soon." };
+  }
+  const age = now - made.at;
+  if (age > 2 * every + BACKUP_LATE) {
+    const text = `The last backup is too old: one should be made every ${inWords(every)}.`;
+    return { state: "fault", text: why ? `${text} ${why}` : text, at: made.at };
+  }
+  return why
+    ? {
+        state: "warning",
+        text: `${why} The last good one is ${inWords(age)} old.`,
+        at: failing.since,
+      }
+    : { state: "ok", text: `The last backup is good (${gigabytes(made.bytes)}).`, at: made.at };
+}
+
+/** A duration in a unit of which there are at least two, such as `3 hours`. */
+function inWords(seconds: number): string {
+  const units = [
+    ["days", DAY],
+    ["hours", 3_600],
+    ["minutes", 60],
+  ] as const;
+  const [unit, size] = units.find(([, size]) => seconds >= 2 * size) ?? ["seconds", 1];
+  return `${Math.round(seconds / size)} ${unit}`;
 }
 
 /** What the clock was compared with. */

@@ -7,6 +7,7 @@ import { rowOf, statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { createLog } from "../../src/log.ts";
 import { AdminHealth } from "../../src/model/admin.ts";
+import type { BackupStatus } from "../../src/model/backup.ts";
 import { createDiskSpace } from "../../src/observability/disk-space.ts";
 import { createRecentFaults } from "../../src/observability/recent-faults.ts";
 import { createAdminHealth } from "../../src/services/admin-health.ts";
@@ -104,6 +105,7 @@ test("each fault has its sentence and its state", async () => {
     clockOffsets: () => new Map([["store", 0.4]]),
     clockDiffers: () => false,
     certificateEnds: clock.now() + 61.5 * 86_400,
+    backups: { status: async (): Promise<BackupStatus | null> => null },
     laneHealth: () => [],
     listener: { health: () => [{ channel: "ntfy", connections: 1, working: 1, served: 1 }] },
     channelOf: () => null,
@@ -126,6 +128,20 @@ test("each fault has its sentence and its state", async () => {
   const day = 86_400;
   await expectTold({ certificateEnds: clock.now() + 1.5 * day }, "warning", "another day. Replace");
   await expectTold({ certificateEnds: clock.now() - 1 }, "fault", "The certificate has expired");
+  const backups = { every: day, made: { at: clock.now() - 2 * day, bytes: 3.12e8 }, failing: null };
+  const failing = { since: clock.now(), reason: "the disk is full" };
+  const withBackups = (status: BackupStatus) => ({ backups: { status: async () => status } });
+  await expectTold({}, "ok", "No automatic backups are configured: set BACKUP_DIR");
+  await expectTold(withBackups(backups), "ok", "The last backup is good (312 MB).");
+  await expectTold(
+    withBackups({ ...backups, failing }),
+    "warning",
+    "Backups fail: the disk is full. The last good one is 2 days old.",
+  );
+  const old = { ...backups, every: day / 2 };
+  const too_old = "The last backup is too old: one should be made every 12 hours.";
+  await expectTold(withBackups(old), "fault", too_old);
+  await expectTold(withBackups({ ...old, failing }), "fault", `${too_old} Backups fail: the disk`);
   const ahead = { clockDiffers: () => true, clockOffsets: () => new Map([["process", -31]]) };
   await expectTold(ahead, "warning", "clock is 31 seconds behind the other processes'");
   const slow = { ...well.statistics, state: async () => ({ bytes: 1, latency: 0.8 }) };

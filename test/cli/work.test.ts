@@ -46,6 +46,8 @@ test("relay health takes the address of /mcp and that of the page", async () => 
     const { code, out } = await run(["health", app.url + end]);
     expect([end, code, out]).toEqual([end, 0, expect.stringContaining("ok, version")]);
   }
+  const live = await run(["health", "--live", app.url]);
+  expect([live.code, live.out]).toEqual([0, "live\n"]);
   const { code, out } = await run(["health", "ftp://relay.example"]);
   expect([code, out]).toEqual([1, expect.stringContaining("is not the address of a server")]);
 });

@@ -33,7 +33,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     "observability",
     "leaf",
   ],
-  jobs: ["services", "db", "observability", "leaf"],
+  jobs: ["services", "db", "observability", "model types", "leaf"],
   routers: ["rpc", "permission", "model", "services types", "leaf"],
   mcp: ["routers types", "rpc", "model", "overload", "leaf"],
   http: [

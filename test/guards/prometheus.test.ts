@@ -62,7 +62,7 @@ async function scrape(url: string, tls?: object): Promise<{ text: string; all: E
   return { text, all: readExposition(text) };
 }
 
-/** A server with traffic, an answer by a channel, and a wait; and one with TLS, another clock and jobs. */
+/** A server with traffic, an answer by a channel, and a wait; and one with TLS, another clock, jobs and backups. */
 async function scrapeServers() {
   const busy = await startTestApp({ env: ADMIN });
   const ntfy = await startNtfy();
@@ -80,11 +80,11 @@ async function scrapeServers() {
   const clock = createTestClock();
   const secure = await startTestApp({
     clock,
-    env: { ...ADMIN, TLS_CERT_FILE, TLS_KEY_FILE },
+    env: { ...ADMIN, TLS_CERT_FILE, TLS_KEY_FILE, BACKUP_DIR: folder },
     storeTime: async () => clock.now() - 3,
   });
-  await clock.advance(1);
-  await secure.jobs.settled();
+  await clock.advance(5);
+  await Promise.all([secure.jobs.settled(), secure.backups.settled()]);
   return Promise.all([scrape(busy.local_url), scrape(secure.local_url, { ca: authority.ca })]);
 }
 

@@ -7,6 +7,7 @@ import { ADMIN, ADMIN_TOKEN, adminClient } from "../support/admin.ts";
 import { startTestApp } from "../support/app.ts";
 import { createPerson } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
+import { tempFolder } from "../support/temp.ts";
 import { until } from "../support/until.ts";
 import { exchange, expectProblem } from "../support/wire.ts";
 import {
@@ -81,6 +82,7 @@ webTest("the admin page shows the server's figures and their changes", async () 
   const page = await openAdmin();
   await signIn(page);
   await untilLive(page);
+  await page.getByText("No automatic backups are configured: set BACKUP_DIR").waitFor();
   await develop(page);
   const { counts } = await adminClient(app.url).overview.query();
   await tile(page, "Keys").getByText(String(counts!.keys), { exact: true }).waitFor();
@@ -112,13 +114,20 @@ webTest(
   "the admin page shows a new server's first values as dots, and names features that are off",
   async () => {
     // No minute passes, or there would be two values.
-    const young = await startTestApp({ env: ADMIN, clock: createTestClock() });
+    const clock = createTestClock();
+    const young = await startTestApp({ env: { ...ADMIN, BACKUP_DIR: tempFolder() }, clock });
     const page = await (await openProfile(young.url)).newPage();
     await page.goto(`${young.url}/admin`);
     await signIn(page);
     await untilLive(page);
     await develop(page);
     await page.getByText(/^Not configured: apns\b/).waitFor();
+    await page.getByText("The first backup will be made soon.").waitFor();
+    await clock.advance(5);
+    await young.backups.settled();
+    await lookAgain(page);
+    const backup = page.getByRole("listitem").filter({ hasText: "The last backup is good (" });
+    await backup.getByRole("button", { name: /just now|ago/ }).waitFor();
     await page.getByText("Nobody has an account yet. Invite somebody, or yourself.").waitFor();
     expect(await page.getByRole("slider").count()).toBe(CHARTS - 1);
     const memory = page.getByRole("figure").filter({ hasText: "Memory" });

@@ -1,0 +1,96 @@
+/** The background work below the services: the periodic jobs, and the automatic backups. */
+
+import { backupStore } from "../../db/backup/backup.ts";
+import { BackupError, listBackups } from "../../db/backup/backup-files.ts";
+import { createBackupRecord } from "../../db/backups.ts";
+import { storeBytes } from "../../db/statistics.ts";
+import { assertCompatible, OutdatedError } from "../../db/store/compatibility.ts";
+import { STORE_SECONDS } from "../../db/store/store.ts";
+import type { Clock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import { secondsOf } from "../config-values.ts";
+import type { Log } from "../log.ts";
+import type { ServiceDeps } from "../services/shared/deps.ts";
+import { createSilenceWatch } from "../services/silence.ts";
+import { BackupFault } from "./backup-folder.ts";
+import { createBackups } from "./backups.ts";
+import { createEventPruner } from "./event-pruner.ts";
+import { createJobs, type JobDeps } from "./jobs.ts";
+import { createRunner } from "./runner.ts";
+
+interface BackgroundOptions {
+  readonly config: Config;
+  readonly deps: ServiceDeps;
+  readonly services: Pick<JobDeps, "questions" | "tasks" | "inbox" | "nudges">;
+  readonly clocks: { look(): Promise<void>; retentionTime(): Promise<number> };
+  readonly feed: { newest(within: number): Promise<number> };
+  readonly outbox: { prune(upto: number, limit: number): Promise<number> };
+  /** Real time, for deadlines. */
+  readonly timers: Clock;
+  readonly log: Log;
+  /** Asks the process to end, for a reason without content. */
+  readonly endProcess: (reason: string) => void;
+}
+
+export function createBackground(options: BackgroundOptions) {
+  const { config, deps, services, clocks, feed, outbox, timers, log, endProcess } = options;
+  const { store, clock, ids } = deps;
+
+  const runner = createRunner({
+    jobs: createJobs({
+      store,
+      clock,
+      ...services,
+      silence: createSilenceWatch(deps),
+      task_retention_days: config.TASK_RETENTION_DAYS,
+      pruneEvents: createEventPruner({
+        outbox: { latest: () => feed.newest(STORE_SECONDS), prune: outbox.prune },
+        clock,
+      }),
+      compareClocks: clocks.look,
+      checkVersion: () =>
+        assertCompatible(store).catch((error: unknown) => {
+          if (!(error instanceof OutdatedError)) throw error;
+          endProcess(error.message);
+        }),
+    }),
+    clock,
+    // A clock that is ahead must not remove what others still need.
+    retentionTime: clocks.retentionTime,
+    log,
+  });
+
+  const backups = createBackups({
+    folder: config.BACKUP_DIR,
+    every: secondsOf(config.BACKUP_EVERY),
+    record: createBackupRecord(store, ids.unique()),
+    make: (file, signal) =>
+      backupStore({
+        store: { url: config.DATABASE_URL, auth_token: config.DATABASE_AUTH_TOKEN },
+        file,
+        keep: config.BACKUP_KEEP,
+        clock: { ...timers, now: clock.now },
+        signal,
+      }).catch((error: unknown) => {
+        throw error instanceof BackupError ? new BackupFault(error.message) : error;
+      }),
+    list: listBackups,
+    storeBytes: () => storeBytes(store),
+    clock,
+    timers,
+    log,
+  });
+
+  return {
+    jobs: { stats: runner.stats, settled: runner.settled },
+    backups: { status: backups.status, counts: backups.counts, settled: backups.settled },
+    start(): void {
+      runner.start();
+      backups.start();
+    },
+    /** Resolves when the passes under way are done, and a backup under way is cancelled. */
+    async stop(): Promise<void> {
+      await Promise.all([runner.stop(), backups.stop()]);
+    },
+  };
+}
