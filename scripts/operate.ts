@@ -3,11 +3,14 @@
  * 1 if one of them fails.
  */
 
+import { compose } from "./operate/compose.ts";
+import { litestream } from "./operate/litestream.ts";
 import { monitoring } from "./operate/monitoring.ts";
 import { rollingRestart } from "./operate/rolling-restart.ts";
+import { systemdUnit } from "./operate/systemd.ts";
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
-for (const recipe of [monitoring, rollingRestart]) {
+for (const recipe of [compose, systemdUnit, litestream, monitoring, rollingRestart]) {
   if (!(await recipe(print))) process.exitCode = 1;
 }
