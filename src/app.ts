@@ -64,6 +64,8 @@ const DRAIN_BEHIND_PROXY = 5;
  */
 const STOP_WITHIN = 9;
 const LEAST_AFTER_DRAIN = 4;
+/** Seconds after that in which the store is closed; then the stop ends without it. */
+const CLOSE_WITHIN = 0.6;
 
 /** Opens and migrates the store, then listens. Throws a `ConfigError` if it cannot. */
 export async function startApp(given: AppDeps) {
@@ -289,6 +291,7 @@ export async function createApp(
             stopping: () => stopping !== undefined,
             problems: () => [
               ...(store.isOther() ? (["other_store"] as const) : []),
+              ...(store.writeLock() ? (["write_lock_held"] as const) : []),
               ...(core.clocks.differs() ? (["clock_differs"] as const) : []),
             ],
             version: VERSION,
@@ -321,11 +324,20 @@ export async function createApp(
     monitor.stop();
     const left = Math.max(STOP_WITHIN - drain, LEAST_AFTER_DRAIN);
     const cut = timers.after(left, () => void server.stop(true));
-    await core.stopWork(left - 1);
-    await drained;
-    cut();
-    await core.requestLogWriter.stop();
-    await core.close();
+    const late = Promise.withResolvers<void>();
+    const cancel = timers.after(left + CLOSE_WITHIN, () => {
+      // What was acknowledged is on disk.
+      log.warn("stop cut short", { reason: store.usable() ? "too slow" : "store unavailable" });
+      late.resolve();
+    });
+    const end = async () => {
+      await core.stopWork(left - 1);
+      await drained;
+      cut();
+      await core.requestLogWriter.stop();
+      await core.close();
+    };
+    await Promise.race([end().finally(cancel), late.promise]);
   };
 
   return {

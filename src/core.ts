@@ -134,7 +134,7 @@ export async function createCore(deps: AppDeps) {
   ).catch((error: unknown) => {
     throw startFault(config.DATABASE_URL, error);
   });
-  const store_watch = createStoreWatch({ store, clock: timers, report: faults.report, endProcess });
+  const store_watch = createStoreWatch({ store, clock: timers, faults, endProcess });
   const secretOf = (name: string, fresh: string) => sharedSecret(store, name, fresh);
   const signing = await secretOf("signing", ids.secret("sig"));
   store.keepTo(signing);

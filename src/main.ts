@@ -30,14 +30,19 @@ try {
   const log = createLog(config.LOG_LEVEL, (line) => process.stderr.write(line));
 
   let ending = false;
-  const finish = (app: App, drain?: number) =>
-    app.stop(drain).then(
-      () => process.exit(),
+  const finish = (app: App, drain?: number) => {
+    const from = systemClock.elapsed();
+    return app.stop(drain).then(
+      () => {
+        log.info("stopped", { seconds: Math.round((systemClock.elapsed() - from) * 10) / 10 });
+        process.exit();
+      },
       (error: unknown) => {
         log.error("stop failed", describeError(error));
         process.exit(1);
       },
     );
+  };
   const endProcess = (reason: string) => {
     if (ending) return;
     ending = true;

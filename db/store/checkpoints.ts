@@ -4,7 +4,7 @@ import { statSync } from "node:fs";
 import type { Clock } from "../../src/clock.ts";
 import { openConnection } from "./connection.ts";
 import type { ReportFault } from "./faults.ts";
-import { endsInTime, unavailable, type WriteResult } from "./store.ts";
+import { endsInTime, isBusy, unavailable, type WriteResult } from "./store.ts";
 
 /** Statements and changed rows between two checkpoints: up to 3,000 pages of the log. */
 const EVERY = 1_500;
@@ -56,7 +56,8 @@ export function createCheckpoints(path: string, clock: Clock, report: ReportFaul
         await new Promise<void>((next) => clock.after(EMPTY_EVERY, next));
       }
     } catch (error) {
-      report(unavailable(error));
+      // Another process uses the file: its own stop does the rest.
+      if (!isBusy(error)) report(unavailable(error));
     }
   };
 

@@ -6,7 +6,8 @@ import type { Clock } from "../../src/clock.ts";
 import { ServiceError } from "../../src/errors.ts";
 import { createCheckpoints } from "./checkpoints.ts";
 import { openConnection } from "./connection.ts";
-import { FileGone, type ReportFault } from "./faults.ts";
+import { FileGone, type ReportFault, WriteLockHeld } from "./faults.ts";
+import { findLockHolder, type LockHolder } from "./lock-holder.ts";
 import { createPairedReads } from "./read-pair.ts";
 import {
   isAway,
@@ -118,6 +119,28 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
     return results;
   };
 
+  /** Since when no write got the lock that another process holds, by {@link Clock.elapsed}; null while writes do. */
+  let locked_since: number | null = null;
+  let holder: LockHolder | null = null;
+
+  const commitOnce = async (statements: readonly Statement[]): Promise<WriteResult[]> => {
+    try {
+      const results = await commitGroup(statements);
+      locked_since = null;
+      return results;
+    } catch (error) {
+      locked_since = isBusy(error) ? (locked_since ?? clock.elapsed()) : null;
+      throw error;
+    }
+  };
+
+  const commitWhenFree = (statements: readonly Statement[], until: number) =>
+    whenFree(clock, () => commitOnce(statements), until).catch((error: unknown) => {
+      if (locked_since === null || !(error instanceof ServiceError)) throw error;
+      holder = findLockHolder(path);
+      throw unavailable(new WriteLockHeld(holder));
+    });
+
   /** Makes a promise only if the read has to be repeated. */
   const runRead = (statement: Statement, within: number): WriteResult | Promise<WriteResult> => {
     try {
@@ -135,11 +158,7 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
     }
   };
   const reads = createPairedReads({ connection: reader, runAlone: runRead });
-  const writes = createWriteQueue(
-    (statements, until) => whenFree(clock, () => commitGroup(statements), until),
-    clock,
-    report,
-  );
+  const writes = createWriteQueue(commitWhenFree, clock, report);
 
   return {
     kind: "embedded",
@@ -152,6 +171,10 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
     write: writes.write,
     usable: () => writes.writable() && !gone && clock.elapsed() >= faulty_until,
     gone: isGone,
+    writeLock() {
+      if (locked_since === null || writes.writable()) return null;
+      return { seconds: clock.elapsed() - locked_since, holder };
+    },
     isOther: () => false,
     keepTo() {
       // A file is watched: one that takes its place is never used.

@@ -1,10 +1,9 @@
 /** Faults of the store: their kinds, how often each happened, and their log lines. */
 
 import type { Clock } from "../../src/clock.ts";
-import { codeOf, describeError, type Log } from "../../src/log.ts";
-
-/** Seconds between two log lines of one kind of fault. */
-const LOG_EVERY = 60;
+import { codeOf, describeError, type Log, type LogFields } from "../../src/log.ts";
+import { createOutage } from "../../src/observability/outages.ts";
+import type { LockHolder } from "./lock-holder.ts";
 
 /** The kinds that an operator tells apart (§11.4.4). */
 const KINDS = [
@@ -41,6 +40,18 @@ export class OtherStore extends Error {
   }
 }
 
+/** Thrown by a write that got no turn, since another process has held the write lock all the time. */
+export class WriteLockHeld extends Error {
+  /** Null if it cannot be seen from here. */
+  readonly holder: LockHolder | null;
+  constructor(holder: LockHolder | null) {
+    super(
+      `another process ${holder?.state === "stopped" ? "is stopped and " : ""}holds the write lock`,
+    );
+    this.holder = holder;
+  }
+}
+
 /** The kind of a fault, by the code of the error or of one of its causes. */
 function faultKind(error: unknown): FaultKind {
   for (let one = error; one instanceof Error; one = one.cause) {
@@ -54,37 +65,40 @@ function faultKind(error: unknown): FaultKind {
 /** Is called with each fault of the store. */
 export type ReportFault = (error: unknown) => void;
 
-/** Counts faults by kind. Logs the first of a kind at once, then once a minute the number since the last line. */
+export type FaultLog = ReturnType<typeof createFaultLog>;
+
+/** Our own errors, which hold no content, and errors of the network and of SQLite, which have a code. */
+function describe(error: unknown): LogFields {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  // Only our own code throws strings.
+  if (typeof cause === "string") return { reason: cause };
+  if (cause instanceof WriteLockHeld) return { reason: cause.message, ...fieldsOf(cause.holder) };
+  if (cause instanceof DOMException) return { reason: "no answer in time" };
+  const { error: name, code, at } = describeError(cause);
+  if (code !== undefined) return { code };
+  // Where it happened matters only if the code is at fault.
+  return { error: name, ...(MISTAKES.some((kind) => cause instanceof kind) && { at }) };
+}
+
+const fieldsOf = (holder: LockHolder | null): LogFields =>
+  holder ? { ...holder, unit: holder.unit ?? undefined } : {};
+
+const MISTAKES = [TypeError, RangeError, ReferenceError, SyntaxError];
+
+/** Counts faults by kind, and logs when an outage of the store begins, when another kind joins it, and when it ends. */
 export function createFaultLog({ clock, log }: { readonly clock: Clock; readonly log: Log }) {
   const totals = Object.fromEntries(KINDS.map((kind) => [kind, 0])) as Record<FaultKind, number>;
-  /** By kind, for a minute after its line: the number of faults since, and the newest error. */
-  const resting = new Map<FaultKind, { count: number; last: unknown }>();
-
-  const write = (kind: FaultKind, count: number, error: unknown) => {
-    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-    // Only our own code throws strings, and they hold no content.
-    const reason = typeof cause === "string" ? { reason: cause } : describeError(cause);
-    log.error(kind, { count, ...reason });
-    const own = { count: 0, last: undefined as unknown };
-    resting.set(kind, own);
-    clock.after(LOG_EVERY, () => {
-      resting.delete(kind);
-      if (own.count > 0) write(kind, own.count, own.last);
-    });
-  };
-
+  const outage = createOutage({ clock, log, level: "error", over: "store is back" });
   return {
     report(error: unknown): void {
       const kind = faultKind(error);
       totals[kind]++;
-      const own = resting.get(kind);
-      if (own) {
-        own.count++;
-        own.last = error;
-      } else {
-        write(kind, 1, error);
-      }
+      outage.note(kind, describe(error));
     },
+    /** Ends the outage: the store was read and written after the last fault. */
+    works: outage.works,
+    /** True from the first fault until {@link works} is called. */
+    isOut: outage.isOpen,
     /** Faults since the start, by kind. */
     totals: (): Readonly<Record<FaultKind, number>> => totals,
   };

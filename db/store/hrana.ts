@@ -34,11 +34,14 @@ export class HranaError extends Error {
 /** An HTTP status other than 200. */
 export class HranaStatusError extends Error {
   readonly status: number;
+  /** For the log. */
+  readonly code: string;
   /** True if the server refused the baton of a kept stream, and so ran nothing. */
   readonly refused_baton: boolean;
   constructor(status: number, refused_baton: boolean) {
     super(`the libSQL server answered with HTTP status ${status}`);
     this.name = "HranaStatusError";
+    this.code = `HTTP_${status}`;
     this.status = status;
     this.refused_baton = refused_baton;
   }

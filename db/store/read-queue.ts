@@ -167,17 +167,17 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
       sweeping = false;
       const now = clock.elapsed();
       forgiveStall(now - expected, open);
-      giveUp((read) => read.due <= now);
+      giveUp((read) => read.due <= now, "the server does not answer");
       sweep();
     });
   };
 
-  const giveUp = (isDue: (read: Read) => boolean): void => {
+  const giveUp = (isDue: (read: Read) => boolean, reason: string): void => {
     const before = open.size;
     for (const read of open) {
       if (!isDue(read)) continue;
       open.delete(read);
-      read.reject(unavailable("the server does not answer"));
+      read.reject(unavailable(reason));
     }
     if (open.size === before) return;
     queue = queue.filter((read) => open.has(read));
@@ -210,7 +210,7 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
     /** Rejects all waiting reads and later ones. */
     close(): void {
       closed = true;
-      giveUp(() => true);
+      giveUp(() => true, "closed");
     },
   };
 }

@@ -73,6 +73,8 @@ export function openServer(
   const writes = createWriteQueue(commit, clock, report);
 
   const feed = createChangeFeed(endpoint, clock);
+  /** True from the end of the last write on: reads that are then still under way are no faults. */
+  let closing = false;
 
   return {
     kind: "server",
@@ -81,7 +83,7 @@ export function openServer(
       try {
         return statement.read((await reads.read(statement, within)).rows);
       } catch (error) {
-        if (error instanceof ServiceError) report(error);
+        if (error instanceof ServiceError && !closing) report(error);
         throw error;
       }
     },
@@ -97,6 +99,7 @@ export function openServer(
     },
     usable: () => writes.writable() && !guard.is_other,
     gone: () => false,
+    writeLock: () => null,
     isOther: () => guard.is_other,
     keepTo(signing_secret) {
       guard.proof = proofOf(signing_secret);
@@ -111,6 +114,7 @@ export function openServer(
     async close() {
       feed.close();
       await writes.close();
+      closing = true;
       reads.close();
     },
   };

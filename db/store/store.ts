@@ -10,6 +10,7 @@ import type { Clock } from "../../src/clock.ts";
 import { ServiceError } from "../../src/errors.ts";
 import { codeOf } from "../../src/log.ts";
 import type { Histogram } from "../../src/observability/metrics.ts";
+import type { LockHolder } from "./lock-holder.ts";
 
 /** Seconds within which the store must answer a read or a write, the wait for its turn included. */
 export const STORE_SECONDS = 4;
@@ -118,6 +119,11 @@ export interface Store {
   usable(): boolean;
   /** True once the file was deleted or replaced. No write is acknowledged from then on. */
   gone(): boolean;
+  /**
+   * While another process holds the write lock of a file for so long that writes fail: which one, if it can be seen, and
+   * for how many seconds this process has waited for it. Null otherwise, and for a server.
+   */
+  writeLock(): { readonly seconds: number; readonly holder: LockHolder | null } | null;
   /** True while the server has a store other than that of {@link Store.keepTo}. */
   isOther(): boolean;
   /**
@@ -203,7 +209,7 @@ export async function whenFree<T>(
   attempt: () => T | Promise<T>,
   until = clock.elapsed() + STORE_SECONDS,
 ): Promise<T> {
-  let busy: unknown = new Error("too late to begin");
+  let busy: unknown = "too late to begin";
   for (;;) {
     if (clock.elapsed() >= until) throw unavailable(busy);
     try {

@@ -192,7 +192,7 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
     if (given_up.length > 0) {
       writable = false;
       failed += overdue.length;
-      const error = unavailable(new Error("the store did not answer in time"));
+      const error = unavailable("the store did not answer in time");
       report(error);
       for (const job of given_up) refuse(job, error);
     }
@@ -220,7 +220,7 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
       const size = sizeOf(statements);
       const full = queued() >= QUEUED || (queued() > 0 && queued_bytes + size > QUEUED_SIZE);
       if (full) {
-        const error = unavailable(new Error("the write queue is full"));
+        const error = unavailable("the write queue is full");
         report(error);
         return Promise.reject(error);
       }

@@ -119,6 +119,12 @@ export const STORE: readonly PanelPlan[] = [
     ],
   },
   perProcess(
+    "Write lock",
+    "For how long another process has held the write lock of the file while writes failed.",
+    "s",
+    ["held", of("relay_store_write_lock_held_seconds")],
+  ),
+  perProcess(
     "Size",
     "The store, and the log beside its file: up to 16 MB under load.",
     "bytes",
@@ -239,9 +245,10 @@ export const PROCESS: readonly PanelPlan[] = [
   ),
   perProcess(
     "Restarts and shortages",
-    "Starts within an hour, and how often descriptors ran out.",
+    "Within an hour: starts, how often descriptors ran out, and seconds in which the process stood still.",
     "none",
     ["starts", `changes(${of("process_start_time_seconds")}[1h])`],
     ["shortages", `increase(${of("relay_descriptor_shortages_total")}[1h])`],
+    ["seconds stood still", `increase(${of("relay_standstill_seconds_total")}[1h])`],
   ),
 ];

@@ -95,7 +95,8 @@ export function createFeed({ source, clock, log }: FeedOptions) {
 
   const lose = (error: unknown) => {
     if (lost || stopped) return;
-    log.warn("store lost", describeError(error));
+    // The store logs its own outages.
+    if (!(error instanceof ServiceError)) log.warn("event feed interrupted", describeError(error));
     lost = true;
     own.clear();
     notifyLoss();
@@ -106,7 +107,6 @@ export function createFeed({ source, clock, log }: FeedOptions) {
     last = await source.latest(timeLeft());
     answered_at = clock.elapsed();
     own.clear();
-    if (lost) log.info("store is back");
     lost = false;
   };
 
@@ -239,7 +239,7 @@ export function createFeed({ source, clock, log }: FeedOptions) {
       const seq = await source.latest(within);
       if (seq < before && !lost) {
         log.warn("older copy of the store", { newest: seq, delivered: before });
-        lose(new Error("an older copy of the store"));
+        lose(new ServiceError("store_unavailable", { cause: "an older copy of the store" }));
         wake();
       }
       return seq;

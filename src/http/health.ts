@@ -16,7 +16,12 @@ interface HealthOptions {
 }
 
 /** The codes of `problems` (§5.12.1). */
-export const HEALTH_PROBLEMS = ["other_store", "clock_differs", "stopping"] as const;
+export const HEALTH_PROBLEMS = [
+  "other_store",
+  "write_lock_held",
+  "clock_differs",
+  "stopping",
+] as const;
 type HealthProblem = (typeof HEALTH_PROBLEMS)[number];
 
 /** `503` while the store cannot be read or written (§11.4.3), and while the process stops. */

@@ -4,6 +4,7 @@ import type { Cancel, Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 import { describeError, type Log } from "../log.ts";
 import { createHistogram } from "../observability/metrics.ts";
+import { createOutage } from "../observability/outages.ts";
 import type { JobStats } from "../observability/service-metrics.ts";
 
 export interface Job {
@@ -50,10 +51,17 @@ export function createRunner({ jobs, clock, retentionTime, log }: RunnerOptions)
   const timers = new Map<string, Cancel>();
   const running = new Set<Promise<void>>();
   const stats = new Map(jobs.map((job) => [job.name, newStats(job)]));
+  const outages = new Map(
+    jobs.map(({ name: job }) => [
+      job,
+      createOutage({ clock, log, over: "job works again", named: { job } }),
+    ]),
+  );
   let stopped = false;
 
   const runOnce = async (job: Job): Promise<void> => {
     const own = stats.get(job.name)!;
+    const outage = outages.get(job.name)!;
     const at = clock.now();
     const from = clock.elapsed();
     own.running = true;
@@ -62,16 +70,14 @@ export function createRunner({ jobs, clock, retentionTime, log }: RunnerOptions)
     try {
       while (!stopped && (await job.run(pass)));
       own.done++;
+      outage.works();
       own.last_error = null;
       own.last_done_at = clock.now();
     } catch (error) {
       own.failed++;
-      const described = describeError(error);
-      own.last_error = error instanceof ServiceError ? error.code : String(described.error);
-      // The store's own log reports that once a minute.
-      if (own.last_error !== "store_unavailable") {
-        log.warn("job failed", { job: job.name, ...described });
-      }
+      own.last_error =
+        error instanceof ServiceError ? error.code : String(describeError(error).error);
+      outage.failed("job failed", error);
     }
     own.running = false;
     own.last = { at, seconds: clock.elapsed() - from };

@@ -3,6 +3,7 @@
 import type { Cancel, Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { LaneHealth } from "../model/notification.ts";
+import { createOutage } from "../observability/outages.ts";
 import { type Delay, exponentialDelay } from "./channel.ts";
 
 /** A pause of a lane grows up to this multiple of its first length. */
@@ -24,6 +25,7 @@ export function createLaneState({ clock, log, named, secondsOf, resumed }: LaneS
     reason: null,
     since: clock.now(),
   };
+  const outage = createOutage({ clock, log, over: "lane works again", named });
   let pauses = 0;
   let resume: Cancel | undefined;
 
@@ -50,7 +52,7 @@ export function createLaneState({ clock, log, named, secondsOf, resumed }: LaneS
       if (health.state !== "open") return;
       const spread = base === 0 ? 0 : exponentialDelay(base, ++pauses, base * PAUSE_GROWTH);
       become("paused", reason);
-      log.warn("lane paused", { ...named, reason });
+      outage.note("lane paused", { reason });
       resume = clock.after(Math.max(0.001, secondsOf({ least, spread })), () => {
         become("open", null);
         resumed();
@@ -60,6 +62,7 @@ export function createLaneState({ clock, log, named, secondsOf, resumed }: LaneS
     /** The service accepted a request: the next pause is short again. */
     works(): void {
       pauses = 0;
+      outage.works();
     },
 
     /** Cancels the timer of a pause. */

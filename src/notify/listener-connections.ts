@@ -5,9 +5,9 @@ import { forgetTarget } from "../../db/notify/targets.ts";
 import { IN_BACKGROUND, type Store } from "../../db/store/store.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
-import { ServiceError } from "../errors.ts";
 import type { Ids } from "../ids.ts";
-import { describeError, type Log } from "../log.ts";
+import type { Log } from "../log.ts";
+import { createOutage, isStoreAway } from "../observability/outages.ts";
 import type { Outbound } from "../outbound/guard.ts";
 import type { Channel } from "./channel.ts";
 import {
@@ -75,9 +75,6 @@ interface Connection {
 
 export type KeyConnections = ReturnType<typeof createKeyConnections>;
 
-const isUnavailable = (error: unknown): boolean =>
-  error instanceof ServiceError && error.code === "store_unavailable";
-
 /** Opens and keeps the connections of `key`. `stored`: the position that an earlier process reached. */
 export function createKeyConnections(
   { key, channel, stored }: { key: string; channel: Channel; stored: number | null },
@@ -87,6 +84,8 @@ export function createKeyConnections(
   const listen: Listen = channel.listen!;
   const most = listen.most ?? Number.POSITIVE_INFINITY;
   const named = { channel: channel.name, listener: key };
+  const answers = createOutage({ clock, log, named, over: "answers handled again" });
+  const failures = createOutage({ clock, log, named });
   const connections = new Set<Connection>();
   /** Connections that still run. */
   const running = new Set<Promise<void>>();
@@ -127,7 +126,7 @@ export function createKeyConnections(
     // If it is not written, the service says it again.
     store
       .write(statements, IN_BACKGROUND)
-      .catch((error: unknown) => log.warn("channel not ended", describeError(error)));
+      .catch((error: unknown) => failures.failed("channel not ended", error));
   };
 
   /** Waits, at most until the connection is closed. */
@@ -151,13 +150,15 @@ export function createKeyConnections(
     for (let tries = 1; ; tries++) {
       signal.throwIfAborted();
       try {
-        return await handle(event, found?.account_id ?? null);
+        const outcome = await handle(event, found?.account_id ?? null);
+        answers.works();
+        return outcome;
       } catch (error) {
-        if (!isUnavailable(error) && tries >= TRIES) {
-          log.error("answer not handled", { ...named, ...describeError(error) });
+        if (!isStoreAway(error) && tries >= TRIES) {
+          answers.failed("answer not handled", error);
           return { is: "unknown" } as const;
         }
-        log.warn("answer waits", { ...named, ...describeError(error) });
+        answers.failed("answer waits", error);
         await sleep(connection, TRY_EVERY);
       }
     }
@@ -210,8 +211,7 @@ export function createKeyConnections(
       await turn();
       return await listen.open(listeningOf(connection, opened.signal));
     } catch (error) {
-      if (!opened.signal.aborted)
-        log.error("listener failed", { ...named, ...describeError(error) });
+      if (!opened.signal.aborted) failures.failed("listener failed", error);
       return { reason: "failed", least: 1, most: 300, shows: false };
     } finally {
       connection.opened = null;

@@ -15,8 +15,8 @@ import {
   renewListeners,
 } from "../../db/notify/listeners.ts";
 import { IN_BACKGROUND, type Statement } from "../../db/store/store.ts";
-import { describeError } from "../log.ts";
 import type { ListenerHealth } from "../model/notification.ts";
+import { createOutage } from "../observability/outages.ts";
 import { createTurns } from "../overload/turns.ts";
 import type { Channel } from "./channel.ts";
 import { createLeaseWatch, LEASE } from "./leases.ts";
@@ -51,6 +51,7 @@ interface ListenerOptions extends Omit<ConnectionDeps, "turn" | "changed"> {
 
 export function createListener(options: ListenerOptions) {
   const { store, clock, timers, ids, log, channels } = options;
+  const outage = createOutage({ clock, log, over: "listeners work again" });
   const able = channels.filter(({ listen }) => listen);
   const types = JSON.stringify(able.map(({ name }) => name));
   const held = new Map<string, KeyConnections>();
@@ -96,7 +97,7 @@ export function createListener(options: ListenerOptions) {
   const holdFrom = (since: number) => {
     cancel_end();
     cancel_end = clock.after(since + LEASE - MARGIN - clock.elapsed(), () => {
-      if (held.size > 0) log.warn("listeners lost", { count: held.size });
+      if (held.size > 0) outage.note("listeners lost", { listeners: held.size });
       dropAll();
     });
     renew_at = since + RENEW_EVERY;
@@ -218,6 +219,7 @@ export function createListener(options: ListenerOptions) {
     version = newest;
     if (free === 1 || others.length > 0) await claim(others);
     await flush();
+    outage.works();
   };
 
   const tick = (): void => {
@@ -225,7 +227,7 @@ export function createListener(options: ListenerOptions) {
     if (stopping) return;
     again = false;
     running = look()
-      .catch((error: unknown) => log.warn("listeners not looked at", describeError(error)))
+      .catch((error: unknown) => outage.failed("listeners not looked at", error))
       .finally(() => {
         running = undefined;
         if (again) tick();
@@ -260,7 +262,7 @@ export function createListener(options: ListenerOptions) {
       const end = async () => {
         await running;
         const store_now = (work: Promise<unknown>) =>
-          work.catch((error: unknown) => log.warn("listeners not stored", describeError(error)));
+          work.catch((error: unknown) => outage.failed("listeners not stored", error));
         await store_now(flush());
         await Promise.all([...[...held.values()].map((one) => one.close()), ...closing]);
         if (held.size === 0 || leases.length === 0) return;

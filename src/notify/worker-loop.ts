@@ -4,7 +4,8 @@
  */
 
 import type { Cancel, Clock } from "../clock.ts";
-import { describeError, type Log } from "../log.ts";
+import { describeError, type Log, type LogFields } from "../log.ts";
+import { createOutage, isStoreAway } from "../observability/outages.ts";
 
 /** Seconds between two looks for what is due, and between two tries to reach the store. */
 export const POLL_EVERY = 1;
@@ -20,6 +21,8 @@ interface WorkerLoopOptions {
   readonly log: Log;
   /** The things that the worker sends, named in log lines. */
   readonly name: "notifications" | "webhooks";
+  /** Fields of its log lines. */
+  readonly named?: LogFields;
   /**
    * Claims what is due and starts to send it. Returns the seconds until the next look: 0 for another
    * claim at once, null to wait for a call of `run`.
@@ -29,7 +32,10 @@ interface WorkerLoopOptions {
 
 export type WorkerLoop = ReturnType<typeof createWorkerLoop>;
 
-export function createWorkerLoop({ clock, timers, log, name, claim }: WorkerLoopOptions) {
+export function createWorkerLoop(options: WorkerLoopOptions) {
+  const { clock, timers, log, name, named = {}, claim } = options;
+  const claiming = createOutage({ clock, log, over: `${name} claimed again`, named });
+  const single = createOutage({ clock, log, named });
   const deliveries = new Set<Promise<void>>();
   const counts: Record<string, number> = Object.create(null);
   let timer: Cancel | undefined;
@@ -46,6 +52,7 @@ export function createWorkerLoop({ clock, timers, log, name, claim }: WorkerLoop
     for (;;) {
       again = false;
       const wait = stopping ? null : await claim();
+      claiming.works();
       if (wait === null) return;
       if (wait > 0 && !again) return arm(wait);
     }
@@ -56,7 +63,7 @@ export function createWorkerLoop({ clock, timers, log, name, claim }: WorkerLoop
     again = true;
     running ??= pass()
       .catch((error: unknown) => {
-        log.warn(`${name} not claimed`, describeError(error));
+        claiming.failed(`${name} not claimed`, error);
         arm(POLL_EVERY);
       })
       .finally(() => {
@@ -78,6 +85,12 @@ export function createWorkerLoop({ clock, timers, log, name, claim }: WorkerLoop
 
     isStopping: (): boolean => stopping,
 
+    /** Logs an error that ended one delivery; each event at most once a minute. */
+    failed(event: string, error: unknown, fields: LogFields = {}): void {
+      const why = isStoreAway(error) ? { reason: error.code } : describeError(error);
+      single.note(event, { ...fields, ...why });
+    },
+
     /** Adds a delivery, which must not reject, to what is under way. Looks again when it ends. */
     track(delivery: Promise<void>): void {
       const tracked = delivery.then(() => {
@@ -97,7 +110,7 @@ export function createWorkerLoop({ clock, timers, log, name, claim }: WorkerLoop
           return await attempt();
         } catch (error) {
           if (stopping || clock.elapsed() + POLL_EVERY >= until) throw error;
-          log.warn(`${name} wait for the store`, describeError(error));
+          single.failed(`${name} wait for the store`, error);
           await new Promise<void>((next) => clock.after(POLL_EVERY, next));
         }
       }

@@ -7,7 +7,7 @@ import type { ClaimedDelivery } from "../../db/notify/queue.ts";
 import { IN_BACKGROUND, type Statement, type Store } from "../../db/store/store.ts";
 import type { Clock } from "../clock.ts";
 import type { Ids } from "../ids.ts";
-import { describeError, type Log } from "../log.ts";
+import type { Log } from "../log.ts";
 import type { LaneHealth } from "../model/notification.ts";
 import { ACCOUNT_SHARE } from "./account-turns.ts";
 import { createAddressHolds } from "./address-holds.ts";
@@ -86,7 +86,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
     return wait > 0 ? Math.min(POLL_EVERY, wait) : POLL_EVERY;
   };
 
-  const loop = createWorkerLoop({ clock, timers, log, name: "notifications", claim });
+  const loop = createWorkerLoop({ clock, timers, log, name: "notifications", named, claim });
   const { run, retryUntil } = loop;
   const state = createLaneState({ clock, log, named, secondsOf, resumed: run });
 
@@ -117,7 +117,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
   };
 
   // The lease then runs out, and the row is sent once more.
-  const notSettled = (error: unknown) => log.warn("notification not settled", describeError(error));
+  const notSettled = (error: unknown) => loop.failed("notification not settled", error);
 
   const settleTogether = createBatchSettler({
     most: SETTLED[store.kind],
@@ -262,10 +262,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
     loop.track(
       deliver(claimed, claim, release)
         .catch((error: unknown) =>
-          log.error("notification failed", {
-            ...fieldsOf(namesOf(claimed)),
-            ...describeError(error),
-          }),
+          loop.failed("notification failed", error, fieldsOf(namesOf(claimed))),
         )
         .finally(release),
     );

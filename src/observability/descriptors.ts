@@ -4,6 +4,7 @@ import { closeSync, openSync } from "node:fs";
 import type { Cancel, Clock } from "../clock.ts";
 import { codeOf, type Log, type LogFields } from "../log.ts";
 import { counter } from "./metrics.ts";
+import { createOutage } from "./outages.ts";
 
 /** Running out of file descriptors (§11.2.3); seconds. */
 const DESCRIPTORS = {
@@ -13,8 +14,6 @@ const DESCRIPTORS = {
   pause: 0.002,
   /** The shortage is over after descriptors were free so long. */
   settle: 1,
-  /** Between two log lines. */
-  log_every: 60,
 } as const;
 
 /** The system and the event loop, as a port. */
@@ -42,17 +41,18 @@ interface DescriptorOptions {
  */
 export function createDescriptorWatch({ clock, system, usage, log }: DescriptorOptions) {
   let cancel: Cancel = () => {};
+  const outage = createOutage({
+    clock,
+    log,
+    level: "error",
+    over: "file descriptors are free again",
+  });
   let shortages = 0;
-  let last_line = -Infinity;
   let probed_at = 0;
   /** When a probe last failed. */
   let failed_at = 0;
 
-  const report = () => {
-    if (failed_at - last_line < DESCRIPTORS.log_every) return;
-    last_line = failed_at;
-    log.error("out of file descriptors", { shortages, ...usage() });
-  };
+  const report = () => outage.note("out of file descriptors", { shortages, ...usage() });
 
   const probe = (): boolean => {
     probed_at = clock.elapsed();
@@ -64,8 +64,10 @@ export function createDescriptorWatch({ clock, system, usage, log }: DescriptorO
   const slowDown = () => {
     system.block(DESCRIPTORS.pause);
     if (clock.elapsed() - probed_at >= DESCRIPTORS.check_every && !probe()) report();
-    if (probed_at - failed_at >= DESCRIPTORS.settle) watch();
-    else cancel = system.nextTurn(slowDown);
+    if (probed_at - failed_at >= DESCRIPTORS.settle) {
+      outage.works();
+      watch();
+    } else cancel = system.nextTurn(slowDown);
   };
 
   const watch = () => {

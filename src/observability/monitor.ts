@@ -7,6 +7,7 @@ import { createDescriptorWatch, descriptorSystem } from "./descriptors.ts";
 import type { Metric } from "./metrics.ts";
 import { createProcessStats } from "./process-stats.ts";
 import { createRequestMetrics } from "./request-metrics.ts";
+import { createStandstillWatch } from "./standstill.ts";
 import { createTimeSeries, type MeasuredMinute, type StoreGauges } from "./time-series.ts";
 
 interface MonitorOptions {
@@ -48,6 +49,14 @@ export function createMonitor(options: MonitorOptions) {
     ...(onMinute && { onMinute }),
   });
   const meter = createRequestMetrics({ clock, series });
+  const standstill = createStandstillWatch({
+    clock: timers,
+    cpuSeconds: () => {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / 1e6;
+    },
+    log,
+  });
   const descriptors = createDescriptorWatch({
     clock: timers,
     system: descriptorSystem,
@@ -61,17 +70,19 @@ export function createMonitor(options: MonitorOptions) {
   });
   return {
     meter,
-    metrics: [...meter.metrics, ...descriptors.metrics] as readonly Metric[],
+    metrics: [...meter.metrics, ...descriptors.metrics, ...standstill.metrics] as readonly Metric[],
     series,
     processStats: process_stats.read,
     start(): void {
       process_stats.start();
       descriptors.start();
+      standstill.start();
       series.start();
     },
     stop(): void {
       process_stats.stop();
       descriptors.stop();
+      standstill.stop();
       series.stop();
     },
   };

@@ -52,7 +52,6 @@ export function createRecentFaults(clock: Pick<Clock, "now">) {
 /** What the events mean that an administrator can do something about. Any other event is shown as it is logged. */
 const MEANINGS: Readonly<Record<string, string>> = {
   "store unavailable": "The database could not be reached",
-  "store lost": "The connection to the database was lost",
   "disk full": "The disk is full, so nothing could be saved",
   "read-only": "The database may not be written to",
   corrupt: "The database file is damaged",
@@ -70,6 +69,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "answer not handled": "An answer from a messenger could not be handled",
   "backup failed": "A backup could not be made",
   "job failed": "Background work failed, and will be tried again",
+  "this process stood still": "Relay was paused or starved, and could answer nobody",
+  "stop cut short": "Relay stopped before everything was written down",
   "internal error": "A request failed because of a fault in Relay",
   "out of file descriptors":
     "This server ran out of open files, so it could not accept connections",

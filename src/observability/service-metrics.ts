@@ -45,6 +45,8 @@ interface MetricSources {
   readonly store: {
     usable(): boolean;
     walBytes(): number | null;
+    readonly kind: "embedded" | "server";
+    writeLock(): { readonly seconds: number } | null;
     stats(): {
       readonly durations: Histogram;
       readonly groups: Histogram;
@@ -197,6 +199,11 @@ function ofStore(sources: MetricSources): readonly Metric[] {
       "relay_clock_offset_seconds",
       "By how much the wall clock is ahead of the store's, of another process's, or of times written before.",
       () => [...clockOffsets()].map(([against, seconds]) => [{ against }, seconds]),
+    ),
+    gauge(
+      "relay_store_write_lock_held_seconds",
+      "How long another process has held the write lock of the file while writes failed; 0 without such a lock.",
+      () => (store.kind === "embedded" ? (store.writeLock()?.seconds ?? 0) : null),
     ),
     gauge(
       "relay_store_read_seconds",

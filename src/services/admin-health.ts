@@ -25,7 +25,7 @@ const DAY = 86_400;
 
 interface HealthDeps {
   readonly clock: Pick<Clock, "now">;
-  readonly store: Pick<Store, "kind" | "usable" | "isOther">;
+  readonly store: Pick<Store, "kind" | "usable" | "isOther" | "writeLock">;
   /** Space of the disk with the store's file; null for a server. */
   readonly disk: () => Promise<DiskSpace | null>;
   readonly statistics: Pick<StoreStatistics, "state" | "pushes">;
@@ -70,6 +70,8 @@ export function createAdminHealth(deps: HealthDeps) {
         text: "The database can't be reached. Nobody can use Relay until it's back.",
       };
     }
+    const lock = store.writeLock();
+    if (lock) return { state: "fault", text: lockedText(lock) };
     if (!store.usable()) {
       return { state: "fault", text: "The database can be read, but nothing can be saved." };
     }
@@ -284,6 +286,17 @@ const FAILURES: Readonly<Partial<Record<DeliveryRecord["outcome"], string>>> = {
   unclear: "the service didn't confirm it",
   refused: "the service refused it",
 };
+
+/** Who holds the write lock, and what to do about it. */
+function lockedText({ seconds, holder }: NonNullable<ReturnType<Store["writeLock"]>>): string {
+  const nothing = `so nothing has been saved for ${Math.round(seconds)} seconds`;
+  if (!holder) return `Another process holds the write lock of the database, ${nothing}.`;
+  const { pid, command, unit, state } = holder;
+  const name = `Process ${pid} (${command}${unit === null ? "" : ` of ${unit}`})`;
+  return state === "stopped"
+    ? `${name} is stopped and holds the write lock of the database, ${nothing}. Continue it (kill -CONT ${pid}) or end it (kill -KILL ${pid}).`
+    : `${name} holds the write lock of the database and is ${state}, ${nothing}. End it if that doesn't change.`;
+}
 
 const milliseconds = (seconds: number): string =>
   `${Math.max(0.1, Number((seconds * 1000).toPrecision(2)))} ms`;

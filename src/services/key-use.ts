@@ -4,9 +4,10 @@ import type { Usage } from "../auth/authenticate.ts";
 import type { Cancel, Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
-import { describeError, type Log } from "../log.ts";
+import type { Log } from "../log.ts";
 import type { Caller, KeyCaller } from "../model/caller.ts";
 import { type ClientInfo, isSameClient } from "../model/client.ts";
+import { createOutage } from "../observability/outages.ts";
 import type { Keys } from "./keys.ts";
 
 interface KeyUseOptions {
@@ -21,6 +22,7 @@ const REMEMBERED = 10_000;
 export function createKeyUse({ keys, clock, log }: KeyUseOptions) {
   /** By credential: when this process wrote `last_used_at`, by {@link Clock.elapsed}. */
   const touched = new Map<string, number>();
+  const outage = createOutage({ clock, log });
 
   const quietly = (work: Promise<unknown>): Promise<void> =>
     work.then(
@@ -29,7 +31,7 @@ export function createKeyUse({ keys, clock, log }: KeyUseOptions) {
         // The request itself must not fail. A key deleted meanwhile needs no record, and a store
         // that cannot be used logs that itself.
         if (error instanceof ServiceError && error.code !== "internal") return;
-        log.warn("use of a credential not recorded", describeError(error));
+        outage.failed("use of a credential not recorded", error);
       },
     );
 

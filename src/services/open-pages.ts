@@ -15,7 +15,8 @@ import type { Statement, Store } from "../../db/store/store.ts";
 import type { StoreClock } from "../../db/store/store-time.ts";
 import type { Cancel, Clock } from "../clock.ts";
 import type { Ids } from "../ids.ts";
-import { describeError, type Log } from "../log.ts";
+import type { Log } from "../log.ts";
+import { createOutage } from "../observability/outages.ts";
 
 /** Seconds, and bounds of what one process keeps. */
 export const OPEN_PAGES = {
@@ -59,6 +60,7 @@ export function createOpenPages({ store, clock, storeClock, ids, log }: OpenPage
   let timer: { readonly at: number; readonly cancel: Cancel } | undefined;
   let writing: Promise<void> | undefined;
   let stopped = false;
+  const outage = createOutage({ clock, log, over: "open pages written again" });
 
   /** Writes after `seconds`, or earlier if that is already planned. */
   const arm = (seconds: number) => {
@@ -75,8 +77,8 @@ export function createOpenPages({ store, clock, storeClock, ids, log }: OpenPage
   const run = () => {
     let wait: number = OPEN_PAGES.beat;
     writing ??= write()
-      .catch((error: unknown) => {
-        log.warn("open pages not written", describeError(error));
+      .then(outage.works, (error: unknown) => {
+        outage.failed("open pages not written", error);
         wait = OPEN_PAGES.retry_every;
       })
       .finally(() => {

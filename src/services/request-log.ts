@@ -6,7 +6,7 @@ import type { Cancel, Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 import type { Ids } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
-import { describeError, type Log } from "../log.ts";
+import type { Log } from "../log.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import {
   isKnownEntry,
@@ -15,6 +15,7 @@ import {
   packEntry,
   unpackEntry,
 } from "../model/request-log.ts";
+import { createOutage } from "../observability/outages.ts";
 import type { Keys } from "./keys.ts";
 import type { ServiceDeps } from "./shared/deps.ts";
 import { endPage, type PageQuery, readCursor, writeCursor } from "./shared/list-page.ts";
@@ -107,16 +108,29 @@ export function createRequestLogWriter({ store, clock, ids, log }: WriterOptions
   /** Entries dropped since the last log line about it, and since the start. */
   let dropped = 0;
   let dropped_ever = 0;
+  /** True if the last look had dropped entries to report. */
+  let was_reported = false;
   let flush_after = FLUSH_AFTER;
   let cancel: Cancel | undefined;
   let running: Promise<void> | undefined;
   let stopped = false;
   const since_trim = new Map<string, number>();
+  const outage = createOutage({ clock, log, over: "request log written again" });
 
   const drop = (entries: number) => {
     dropped += entries;
     dropped_ever += entries;
   };
+
+  const reportDropped = () => {
+    if (dropped > 0) log.warn("request log entries dropped", { entries: dropped });
+    was_reported = dropped > 0;
+    dropped = 0;
+  };
+
+  /** Entries that wait for their write. */
+  const waiting = (): number =>
+    unwritten.reduce((sum, { entries }) => sum + entries.length, queued);
 
   /** Beyond the number that a key, or the queue, may hold, a new entry displaces the oldest. */
   const enqueue = (request: KeyRequest) => {
@@ -192,8 +206,9 @@ export function createRequestLogWriter({ store, clock, ids, log }: WriterOptions
       const insert = insertLogBlocks(unwritten);
       try {
         await store.write(due.length > 0 ? [insert, trimLogs(due)] : [insert]);
+        outage.works();
       } catch (error) {
-        log.warn("request log not written", describeError(error));
+        outage.failed("request log not written", error);
         if (error instanceof ServiceError) return RETRY_AFTER;
         // What the store cannot hold must not block all later entries.
         for (const { entries } of unwritten) drop(entries.length);
@@ -207,8 +222,8 @@ export function createRequestLogWriter({ store, clock, ids, log }: WriterOptions
     running ??= writeAll().then((seconds) => {
       running = undefined;
       flush_after = seconds;
-      if (dropped > 0) log.warn("request log entries dropped", { entries: dropped });
-      dropped = 0;
+      // While the store is away, one line tells that it happens, and one at the end how many followed.
+      if (unwritten.length === 0 || !was_reported) reportDropped();
       if (!stopped && unwritten.length + queued > 0) arm(seconds);
     });
     return running;
@@ -225,8 +240,7 @@ export function createRequestLogWriter({ store, clock, ids, log }: WriterOptions
 
     /** Entries that wait for their write, and entries dropped since the start. */
     stats() {
-      const half_written = unwritten.reduce((sum, { entries }) => sum + entries.length, 0);
-      return { queued: queued + half_written, dropped: dropped_ever };
+      return { queued: waiting(), dropped: dropped_ever };
     },
 
     /** Writes what is queued, if the store can be used. Call it once no request is left. */
@@ -234,7 +248,9 @@ export function createRequestLogWriter({ store, clock, ids, log }: WriterOptions
       stopped = true;
       disarm();
       await running;
-      await flush();
+      if (store.usable()) await flush();
+      drop(waiting());
+      reportDropped();
     },
   };
 }

@@ -96,7 +96,12 @@ test("each fault has its sentence and its state", async () => {
   const faults = createRecentFaults(clock);
   const well = {
     clock,
-    store: { kind: "embedded", usable: () => true, isOther: () => false } as const,
+    store: {
+      kind: "embedded",
+      usable: () => true,
+      isOther: () => false,
+      writeLock: () => null,
+    } as const,
     disk: createDiskSpace(tempFolder(), systemClock),
     statistics: {
       state: async () => ({ bytes: 1, latency: 0.0004 }),

@@ -15,7 +15,7 @@ import {
 } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { holdWriteLock } from "../support/lock.ts";
-import { startProcess } from "../support/process.ts";
+import { type RelayProcess, startProcess } from "../support/process.ts";
 import type { Sqld } from "../support/sqld.ts";
 import { createTestStore, STORE_KIND } from "../support/store.ts";
 import { openStream } from "../support/stream.ts";
@@ -127,7 +127,65 @@ async function expectOutage(
   await giveBack(sqld!);
   await Promise.all([isBack(person.send), isBack(client(second.url, person.token))]);
   await expectWorks([app.url, second.url], person);
+  await expectOneOutage(second);
 }
+
+/** The warnings and errors of a process, and the end of its outages. */
+const toldOf = (log: string): Record<string, unknown>[] =>
+  log
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line))
+    .filter(
+      ({ level, event }) =>
+        // The machine of the tests may be busy.
+        event === "store is back" || (level !== "info" && event !== "this process stood still"),
+    );
+
+/** Its log has one line for the beginning of the outage and one for its end, and none for a graceful stop. */
+async function expectOneOutage({ log, kill, exited }: RelayProcess): Promise<void> {
+  await until(() => log().includes('"store is back"'));
+  kill("SIGTERM");
+  await exited;
+  const [begin, end, ...more] = toldOf(log());
+  expect([begin?.event, end?.event, more]).toEqual(["store unavailable", "store is back", []]);
+  // A stack says nothing about a server that is away.
+  expect(begin).not.toHaveProperty("at");
+  expect(end).toMatchObject({ after: "store unavailable", seconds: expect.any(Number) });
+}
+
+server(
+  "a stop while the server hangs ends within 10 seconds",
+  async () => {
+    const { url: database_url, sqld } = await createTestStore();
+    const timers = createTestClock();
+    const app = await startTestApp({ timers, database_url, env: { ...env, LOG_LEVEL: "info" } });
+    const { agent } = await createPair(app.url);
+    const task = await createTask(agent.send);
+    sqld!.freeze();
+    /** Lets time pass until the work has ended. */
+    const pass = async (work: Promise<unknown>) => {
+      let ended = false;
+      void work.finally(() => {
+        ended = true;
+      });
+      await until(async () => {
+        await timers.advance(0.1);
+        return ended;
+      });
+    };
+    const refused = agent.send(`PATCH /v1/tasks/${task.id}`, { title: "Lost" });
+    await pass(refused);
+    expectUnavailable(await refused);
+    const from = timers.elapsed();
+    await pass(app.stop());
+    expect(timers.elapsed() - from).toBeLessThan(9.8);
+    const told = toldOf(app.lines.join("")).map(({ event }) => event);
+    expect(told).toEqual(["store unavailable", "request log entries dropped"]);
+    sqld!.thaw();
+  },
+  120_000,
+);
 
 server(
   "a killed store refuses requests, ends streams and waits, and works again once it is back [§11.4.2] [§7.4.3] [§11.4.1]",
@@ -186,7 +244,7 @@ server(
 );
 
 embedded(
-  "while another process holds the lock, writes are refused after a while and reads continue [§11.4.1]",
+  "while another process holds the lock, writes are refused after a while and reads continue [§11.4.1] [§11.4.10]",
   async () => {
     const { url: database_url } = await createTestStore();
     const app = await startProcess({ ...env, DATABASE_URL: database_url });
@@ -198,6 +256,7 @@ embedded(
     const waiting = agent.send(`GET ${path}?wait=50`);
 
     const lock = await holdWriteLock(database_url);
+    lock.freeze();
     let settled = 0;
     const refused = [
       agent.send("POST /v1/tasks", { title: "Lost" }),
@@ -217,7 +276,19 @@ embedded(
     } while (settled < refused.length);
     expect(reads).toBeGreaterThan(0);
     for (const request of refused) expectUnavailable(await request);
+    const health = await client(app.url)("GET /health");
+    expect(health).toMatchObject({ status: 503, body: { problems: ["write_lock_held"] } });
+    expect(toldOf(app.log())).toMatchObject([
+      {
+        event: "store unavailable",
+        reason: "another process is stopped and holds the write lock",
+        pid: lock.pid,
+        command: expect.stringMatching(/^bun/),
+        state: "stopped",
+      },
+    ]);
 
+    lock.thaw();
     await lock.release();
     const answered = await person.send(`POST ${path}/answer`, { answer: "No" });
     expect(answered.status).toBe(200);
@@ -229,6 +300,7 @@ embedded(
     expect((await person.send("GET /v1/tasks")).body.tasks).toEqual([made, task]);
     expect((await person.send("GET /v1/keys")).body.keys).toHaveLength(1);
     stream.close();
+    await expectOneOutage(app);
   },
   120_000,
 );

@@ -40,12 +40,14 @@ export const LATER_CLAUSES: readonly Clause[] = [
   clause("§11.3.3", "a slow reader's stream ends"),
   clause("§11.4.1", "the store is unavailable; Retry-After"),
   clause("§11.4.2", "a lost store ends the stream"),
+  clause("§11.4.4", "faults of the store are logged by kind, and their end"),
   clause(
     "§11.4.7",
     "foreign files, and a log without its file, are rejected; a new store is reported",
   ),
   clause("§11.4.8", "after a stop the store is the file alone"),
   clause("§11.4.9", "a process stays with the store it started with"),
+  clause("§11.4.10", "who holds the write lock"),
   clause("§11.5.3", "differing clocks are reported; the earlier one decides what has expired"),
 
   clause("§11.6.1", "https and public unicast addresses only, each checked; no credentials"),

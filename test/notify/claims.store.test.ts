@@ -41,7 +41,7 @@ async function workerOn({ apple, clock, store }: Quiet, faults: Partial<Store>) 
   const network = createNetwork();
   const [connected] = await connectLanes(CHANNELS, config, clock, network);
   const lines: string[] = [];
-  const log = createLog("warn", (line) => lines.push(line));
+  const log = createLog("debug", (line) => lines.push(line));
   const ids = createIds(clock);
   const faulty = { ...store, ...faults };
   const failures = createFailureLog({ clock, log });

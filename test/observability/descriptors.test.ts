@@ -92,10 +92,11 @@ test("shortages of descriptors are counted, and logged at most once a minute", a
   expect(one.shortages()).toBe(10);
   expect(one.lines()).toMatchObject([
     { level: "error", event: "out of file descriptors", shortages: 1, max_fds: 7 },
+    { level: "info", event: "file descriptors are free again", after: "out of file descriptors" },
   ]);
   one.setFree(false);
   await one.pass(120, 1200);
-  expect(one.lines().map(({ shortages }) => shortages)).toEqual([1, 11, 11]);
+  expect(one.lines().map(({ shortages }) => shortages)).toEqual([1, undefined, 11]);
 });
 
 test("a stop ends the watch over descriptors, during a shortage or not", async () => {

@@ -2,6 +2,7 @@
 
 import { afterAll } from "bun:test";
 import { fileURLToPath } from "node:url";
+import { isStopped } from "./sqld.ts";
 
 const HOLDER = `
 import Database from "libsql";
@@ -14,6 +15,10 @@ db.close();
 `;
 
 export interface WriteLock {
+  readonly pid: number;
+  /** `SIGSTOP` and `SIGCONT`. */
+  freeze(): void;
+  thaw(): void;
   /** Resolves when the lock is free. */
   release(): Promise<void>;
 }
@@ -31,6 +36,12 @@ export async function holdWriteLock(url: string): Promise<WriteLock> {
   const { value } = await child.stdout.getReader().read();
   if (!value) throw new Error("the lock was not to be had");
   return {
+    pid: child.pid,
+    freeze() {
+      child.kill("SIGSTOP");
+      while (!isStopped(child.pid)) Bun.sleepSync(1);
+    },
+    thaw: () => child.kill("SIGCONT"),
     async release() {
       await child.stdin.end();
       await child.exited;

@@ -67,7 +67,7 @@ export async function startSqld(folder = tempFolder()): Promise<Sqld> {
 }
 
 /** True once no thread of the process runs. */
-function isStopped(pid: number): boolean {
+export function isStopped(pid: number): boolean {
   try {
     return readdirSync(`/proc/${pid}/task`).every((id) =>
       /\) [Tt] /.test(readFileSync(`/proc/${pid}/task/${id}/stat`, "latin1")),

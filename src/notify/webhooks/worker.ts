@@ -20,7 +20,7 @@ import {
 import { IN_BACKGROUND, type Statement, type Store } from "../../../db/store/store.ts";
 import type { Clock } from "../../clock.ts";
 import type { Ids } from "../../ids.ts";
-import { describeError, type Log } from "../../log.ts";
+import type { Log } from "../../log.ts";
 import type { StoredEvent } from "../../model/event.ts";
 import type { LaneHealth } from "../../model/notification.ts";
 import { NOTIFICATION_LIMITS, WEBHOOK_LIMITS } from "../../notification-limits.ts";
@@ -131,7 +131,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     const answer = await outbound.request(request).catch((error: unknown) => {
       if (error instanceof OutboundError) return { fault: error.fault };
       const names = { account_id: target.account_id, delivery_id: message.id };
-      log.error("webhook failed", { ...names, ...describeError(error) });
+      loop.failed("webhook failed", error, names);
       return { fault: "failed" as const };
     });
     const is_test = TESTS.includes(message.type);
@@ -206,10 +206,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
       deliver(claimed, until)
         // If it is not settled, its lease runs out and the message is sent once more.
         .catch((error: unknown) =>
-          log.warn("webhook not settled", {
-            ...fieldsOf(namesOf(claimed)),
-            ...describeError(error),
-          }),
+          loop.failed("webhook not settled", error, fieldsOf(namesOf(claimed))),
         )
         .finally(() => add(-1)),
     );
