@@ -1,8 +1,9 @@
 /** The files of backups: their names, the mark in their header, temporary files, and how one gets its name for good. */
 
-import { constants, statSync } from "node:fs";
+import { constants, existsSync, statSync } from "node:fs";
 import {
   chmod,
+  link,
   lstat,
   mkdir,
   open,
@@ -208,8 +209,16 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Writes a whole temporary file to the disk, and gives it its name. Replaces a file of that name. */
-export async function publish(temporary: string, target: string, clock: Clock): Promise<void> {
+/**
+ * Writes a whole temporary file to the disk, and gives it its name. `is_new`: throws if there is a file of that name,
+ * instead of replacing it.
+ */
+export async function publish(
+  temporary: string,
+  target: string,
+  clock: Clock,
+  { is_new = false } = {},
+): Promise<void> {
   try {
     const file = await open(temporary, "r+");
     try {
@@ -218,11 +227,24 @@ export async function publish(temporary: string, target: string, clock: Clock): 
       await file.close();
     }
     await utimes(temporary, clock.now(), clock.now());
-    await rename(temporary, target);
+    if (is_new) await linkNew(temporary, target);
+    else await rename(temporary, target);
     own.delete(temporary);
     await syncFolder(dirname(target));
   } catch (error) {
     throw placeError(target, error);
+  }
+}
+
+/** A link never replaces a file. Some file systems have none. */
+async function linkNew(temporary: string, target: string): Promise<void> {
+  try {
+    await link(temporary, target);
+    await rm(temporary);
+    return;
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST" && !existsSync(target)) return rename(temporary, target);
+    throw new BackupError(`${showPath(target)} exists; move it away first`);
   }
 }
 

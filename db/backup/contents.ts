@@ -24,12 +24,26 @@ export async function markBackup(connection: Connection, made_at: number): Promi
   connection.exec(`pragma application_id = ${BACKUP_ID}`);
 }
 
+/** Removes what {@link markBackup} added. */
+export function unmarkBackup(connection: Connection): void {
+  connection.exec(`drop table if exists ${TABLE}; pragma application_id = 0`);
+}
+
 /** Rows in all tables of a backup. */
 export function rowsIn(connection: Connection): number {
   const [row] = connection
     .prepare(`select coalesce(sum(value), 0) from ${TABLE} where name glob '${ROWS}*'`)
     .all() as [[number]];
   return Number(row[0]);
+}
+
+/** When a backup was made, in epoch seconds; null for a copy without a mark. */
+export function madeAt(connection: Connection): number | null {
+  if (!hasMark(connection)) return null;
+  const [row] = connection
+    .prepare(`select value from ${TABLE} where name = 'made_at'`)
+    .all() as Value[][];
+  return row ? Number(row[0]) : null;
 }
 
 const hasMark = (connection: Connection): boolean =>

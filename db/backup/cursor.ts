@@ -39,7 +39,7 @@ type Entry =
   | { readonly type: "step_end" | "replication_index" };
 
 /** The tables and their texts, as a query for the server. */
-async function serverSchema(
+export async function serverSchema(
   endpoint: Endpoint,
   clock: Clock,
   signal?: AbortSignal,
@@ -49,7 +49,15 @@ async function serverSchema(
   return toSchema(rows);
 }
 
-/** The table names of an unchanged schema. */
+/** Passes the rows of one query on. */
+export const readRows = (
+  endpoint: Endpoint,
+  query: string,
+  taker: RowTaker,
+  clock: Clock,
+  signal?: AbortSignal,
+): Promise<void> => run(endpoint, [query], clock, signal, (_step, row) => taker.row(row));
+
 const isSame = (one: Schema, other: Schema): boolean => Bun.deepEquals(one, other);
 
 /**

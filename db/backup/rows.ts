@@ -71,5 +71,90 @@ export function createPauses(clock: Clock, signal: AbortSignal | undefined) {
   };
 }
 
+/** Rows between two looks at the clock. */
+const LOOK_EVERY = 64;
+
+/** Reads all tables of a file in one transaction. `begin` gets the tables before their rows. */
+export async function readFile(
+  connection: Connection,
+  taker: RowTaker,
+  clock: Clock,
+  signal?: AbortSignal,
+  begin: (schema: Schema) => void | Promise<void> = () => {},
+): Promise<Schema> {
+  const pause = createPauses(clock, signal);
+  connection.exec("begin");
+  try {
+    const schema = schemaOf(connection);
+    await begin(schema);
+    for (const { name, columns } of [...schema.tables, SEQUENCE]) {
+      await taker.table(name, columns);
+      const rows = connection.prepare(selectAll(name, columns)).iterate() as Iterable<Value[]>;
+      let count = 0;
+      for (const row of rows) {
+        const wait = taker.row(row);
+        if (wait) await wait;
+        if (++count % LOOK_EVERY === 0) await pause();
+      }
+    }
+    return schema;
+  } finally {
+    connection.exec("commit");
+  }
+}
+
 export const schemaOf = (connection: Connection): Schema =>
   toSchema(connection.prepare(SCHEMA_QUERY).all() as Value[][]);
+
+/** The rows of a table, and a sum of their hashes that does not depend on their order. */
+export interface TableSum {
+  rows: number;
+  hash: bigint;
+}
+
+const MASK = (1n << 64n) - 1n;
+
+/** Sums the rows of each table, and passes them on to `next`. */
+export function createSums(next?: RowTaker) {
+  const sums = new Map<string, TableSum>();
+  let current: TableSum;
+  const taker: RowTaker = {
+    table(name, columns) {
+      current = { rows: 0, hash: 0n };
+      sums.set(name, current);
+      return next?.table(name, columns);
+    },
+    row(values) {
+      current.rows++;
+      current.hash = (current.hash + BigInt(Bun.hash(textOf(values)))) & MASK;
+      return next?.row(values);
+    },
+  };
+  return { taker, sums };
+}
+
+/** Equal for equal rows of both kinds of store. */
+const textOf = (values: readonly Value[]): string =>
+  JSON.stringify(values, (_key, value: unknown) =>
+    typeof value === "bigint"
+      ? `${value}n`
+      : value instanceof Uint8Array
+        ? `x${value.toHex()}`
+        : value,
+  );
+
+/** The tables in which two stores differ. */
+export function differences(
+  one: ReadonlyMap<string, TableSum>,
+  other: ReadonlyMap<string, TableSum>,
+): string[] {
+  const names = new Set([...one.keys(), ...other.keys()]);
+  return [...names].filter((name) => {
+    const [a, b] = [one.get(name), other.get(name)];
+    return a?.rows !== b?.rows || a?.hash !== b?.hash;
+  });
+}
+
+/** The rows of all tables together. */
+export const countRows = (sums: ReadonlyMap<string, TableSum>): number =>
+  [...sums].reduce((all, [name, { rows }]) => all + (name === SEQUENCE.name ? 0 : rows), 0);

@@ -38,7 +38,7 @@ export const fileOf = ({ url }: StorePlace): string | null =>
  * Opens an existing database that is only read. `alone`: no other process uses it, and it has no log; SQLite then
  * creates nothing beside it.
  */
-const openReadOnly = (path: string, { alone = false } = {}) =>
+export const openReadOnly = (path: string, { alone = false } = {}) =>
   openConnection(`${pathToFileURL(path).href}?${alone ? "immutable=1" : "mode=ro"}`, 0);
 
 /** Copies the store into the empty file `to`. Throws {@link BackupError}. */
@@ -52,7 +52,7 @@ export async function snapshot(from: StorePlace, to: string, work: Work): Promis
  * Copies a file by `VACUUM INTO`, in a thread of the binding. That reads in one transaction, so writers go on, but the
  * write-ahead log grows meanwhile.
  */
-async function copyFile(
+export async function copyFile(
   path: string,
   to: string,
   { clock, signal }: Work,
@@ -137,7 +137,7 @@ async function copyServer(from: StorePlace, to: string, { clock, signal }: Work)
 }
 
 /** Writes tables and rows into an empty file. Indexes and triggers come after the rows. */
-function createFileWriter(path: string) {
+export function createFileWriter(path: string) {
   const connection = openConnection(path, 0);
   // The whole file is written to the disk at its end, and removed if that is not reached.
   connection.prepare("pragma journal_mode = off").all();

@@ -1,16 +1,17 @@
-/** `relay backup`: a command for whoever runs the server, on the store of `DATABASE_URL`. */
+/** Commands for whoever runs the server, on its store: `relay backup`, `relay restore` and `relay migrate`. */
 
+import { resolve } from "node:path";
 import type { Clock } from "../clock.ts";
 import { ConfigError, readConfig } from "../config.ts";
 import { showPath, withSecretFiles } from "../config-files.ts";
 import { Fault, type Io } from "./io.ts";
 
-/** The store that the server of the same environment uses. */
-async function storeOf(io: Io) {
+/** The store that the server of the same environment uses, or another one at `url`. */
+async function storeOf(io: Io, url?: string) {
   const env = await withSecretFiles(io.env);
   // Other variables do not matter here, and may be set for the server alone.
   const { DATABASE_URL, DATABASE_AUTH_TOKEN } = readConfig({
-    DATABASE_URL: env.DATABASE_URL,
+    DATABASE_URL: url ?? env.DATABASE_URL,
     DATABASE_AUTH_TOKEN: env.DATABASE_AUTH_TOKEN,
   });
   return { url: DATABASE_URL, auth_token: DATABASE_AUTH_TOKEN };
@@ -32,7 +33,7 @@ async function withFaults<T>(io: Io, run: (clock: Clock) => Promise<T>): Promise
   try {
     return await run({ now, elapsed: timers.elapsed, after: timers.after });
   } catch (error) {
-    if (io.signal.aborted) throw new Fault("interrupted; nothing was changed");
+    if (io.signal.aborted) throw new Fault("interrupted");
     if (
       error instanceof BackupError ||
       error instanceof ConfigError ||
@@ -58,12 +59,89 @@ export async function backup(
   });
   const { removed } = made;
   io.out(
-    `Backed up to ${showPath(made.file)} (${size(made.bytes)}, ${made.rows.toLocaleString("en")} rows, ${made.seconds.toFixed(1)} s).\n`,
+    `Backed up to ${showPath(made.file)} (${size(made.bytes)}, ${number(made.rows)} rows, ${made.seconds.toFixed(1)} s).\n`,
   );
   if (removed.length > 0) {
     io.out(`Removed ${removed.length} older backup${removed.length === 1 ? "" : "s"}.\n`);
   }
 }
+
+/** `relay restore`: makes a backup the store, where there is none yet. */
+export async function restore(
+  io: Io,
+  file: string,
+  {
+    asCopy: as_copy = false,
+    old = null,
+  }: { readonly asCopy?: boolean; readonly old?: string | null },
+): Promise<void> {
+  if (as_copy && old !== null) throw new Fault("--as-copy and --old cannot be used together");
+  const done = await withFaults(io, async (clock) => {
+    const [{ restoreStore }, { createIds }] = await Promise.all([
+      import("../../db/backup/restore.ts"),
+      import("../ids.ts"),
+    ]);
+    const run = createIds(clock).unique();
+    const store = await storeOf(io);
+    return restoreStore({ store, file, as_copy, old, run, clock, signal: io.signal });
+  });
+  const { made_at, forgotten } = done;
+  const of = made_at === null ? "" : ` of ${timeOf(made_at)}`;
+  io.out(
+    `Restored ${showPath(done.where)} from ${showPath(file)}${of} (${size(done.bytes)}, ${number(done.rows)} rows, ${done.seconds.toFixed(1)} s).\n`,
+  );
+  if (!forgotten) {
+    io.out("It is an exact copy: what was waiting to be sent will be sent when Relay starts.\n");
+    return;
+  }
+  const { notifications, webhook_messages, accesses, ended, replaced } = forgotten;
+  io.out(
+    `Not sent: ${number(notifications)} waiting notifications and ${number(webhook_messages)} messages of webhooks. Signed out: ${number(accesses)} clients of OAuth.\n`,
+  );
+  io.out(
+    ended === null
+      ? "Sign-ins and keys that were ended or replaced since the backup work again; restore with --old to end them.\n"
+      : `As in ${showPath(old!)}: ended ${number(ended)} sign-ins and keys, and replaced ${number(replaced!)} tokens and secrets.\n`,
+  );
+}
+
+/** `relay migrate`: moves a store to another place. */
+export async function migrate(io: Io, from: string, to: string): Promise<void> {
+  const done = await withFaults(io, async (clock) => {
+    const [{ moveStore }, { createIds }] = await Promise.all([
+      import("../../db/backup/move.ts"),
+      import("../ids.ts"),
+    ]);
+    return moveStore({
+      from: await placeOf(io, "FROM", from),
+      to: await placeOf(io, "TO", to),
+      run: createIds(clock).unique(),
+      clock,
+      signal: io.signal,
+    });
+  });
+  io.out(
+    `Copied ${number(done.rows)} rows of ${done.tables} tables to ${showPath(done.where)}, and compared them (${done.seconds.toFixed(1)} s).\n`,
+  );
+  io.out("Start Relay with DATABASE_URL at the new place, and never again at the old one.\n");
+}
+
+/** A store by its URL, or by the path of its file. */
+async function placeOf(io: Io, name: string, given: string) {
+  const url = /^(file:|[a-z]+:\/\/)/.test(given) ? given : `file:${resolve(given)}`;
+  try {
+    return await storeOf(io, url);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new Fault(error.message.replace(/^DATABASE_URL/, name));
+  }
+}
+
+const number = (value: number): string => value.toLocaleString("en");
+
+/** Such as `2026-11-26 03:00:00 UTC`. */
+const timeOf = (at: number): string =>
+  new Date(at * 1000).toISOString().replace("T", " ").replace(".000Z", " UTC");
 
 /** Bytes in a unit that is easy to read. */
 function size(bytes: number): string {

@@ -3,9 +3,11 @@
 import tab from "@bomb.sh/tab/commander";
 import { Argument, Command, CommanderError, Option } from "commander";
 import { VERSION } from "../version.ts";
-import { count, duration, percent } from "./duration.ts";
+import { duration, percent } from "./duration.ts";
 import { oneLine } from "./escape.ts";
+import { examples } from "./help.ts";
 import { EXIT, Fault, type Io, OutputFault } from "./io.ts";
+import { addServer, addStore } from "./server-commands.ts";
 
 const STATUSES = ["todo", "in_progress", "done", "cancelled"];
 const PRIORITIES = ["low", "medium", "high", "urgent"];
@@ -93,55 +95,6 @@ function createProgram(io: Io, exit: Exit): Command {
 }
 
 const JSON_OPTION = ["--json", "print JSON, one value per line"] as const;
-
-const examples = (...lines: readonly string[]) =>
-  `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}`;
-
-function addServer(program: Command, io: Io, exit: Exit): void {
-  program
-    .command("serve")
-    .description("run the server, configured by environment variables")
-    .addHelpText("after", examples("PORT=8080 ACCOUNT_CREATION=first relay serve"))
-    .action(async () => {
-      await import("../main.ts").catch((error: unknown) => {
-        if (!/\.node\b/.test(String(error))) throw error;
-        throw new Fault(
-          "the native part of libSQL cannot be unpacked: set BUN_TMPDIR to a writable folder",
-        );
-      });
-    });
-  program
-    .command("health")
-    .description("print the state of a server; exits with 0 if it is usable, 1 if not")
-    .argument("[url]", "address of the server (default: PORT on this machine)")
-    .option("--live", "ask only whether the process answers, whatever the state of its store")
-    .addHelpText("after", examples("relay health http://127.0.0.1:3000"))
-    .action(async (url: string | undefined, { live }: { live?: boolean }) => {
-      const { checkHealth, checkLive } = await import("./health.ts");
-      const address = url ?? `http://127.0.0.1:${io.env.PORT || 3000}`;
-      const { ok, text } = await (live ? checkLive : checkHealth)(address);
-      io.out(`${oneLine(text)}\n`);
-      exit(ok ? EXIT.done : EXIT.no);
-    });
-}
-
-const OF_STORE =
-  "\n\nThe store is that of DATABASE_URL, with DATABASE_AUTH_TOKEN or DATABASE_AUTH_TOKEN_FILE, as for relay serve.";
-
-function addStore(program: Command, io: Io): void {
-  program
-    .command("backup")
-    .description("copy the store into a file while the server runs, and check the copy")
-    .argument("<file>", "the backup; replaces an earlier one")
-    .option("--keep <n>", "put the time into the name, and keep the newest n of them", count)
-    .addHelpText(
-      "after",
-      examples("relay backup backup/relay.db", "relay backup backup/relay.db --keep 14") + OF_STORE,
-    )
-    .action(async (file: string, options) =>
-      (await import("./backup.ts")).backup(io, file, options),
-    );
-}
 
 function addAccess(program: Command, io: Io): void {
   program

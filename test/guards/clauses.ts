@@ -46,6 +46,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§2.8", "fields of a request log entry, never content or a credential"),
   clause("§2.11", "fields of a delivery"),
   clause("§2.11.1", "queued, sent, failed or suppressed"),
+  clause("§2.11.2", "why a delivery failed or was suppressed"),
   clause("§2.11.3", "the label from the time of planning"),
   clause("§2.12", "the furthest state, and whether anybody can be reached"),
 

@@ -1,0 +1,185 @@
+/** Moves a store to another place: from a file to a libSQL server, or back. */
+
+import { existsSync } from "node:fs";
+import { showPath } from "../../src/config-files.ts";
+import { openConnection } from "../store/connection.ts";
+import { endpointOf } from "../store/hrana.ts";
+import { isBusy } from "../store/store.ts";
+import {
+  BackupError,
+  createTemporary,
+  placeError,
+  publish,
+  removeTemporary,
+} from "./backup-files.ts";
+import { readRows, readServer } from "./cursor.ts";
+import { freePlace } from "./restore.ts";
+import {
+  countRows,
+  createSums,
+  differences,
+  readFile,
+  SEQUENCE,
+  selectAll,
+  type TableSum,
+} from "./rows.ts";
+import { fillServer, type ReadStore, tablesOf } from "./server-writer.ts";
+import { createFileWriter, fileOf, openReadOnly, type StorePlace, type Work } from "./snapshot.ts";
+
+export interface MoveOptions extends Work {
+  readonly from: StorePlace;
+  readonly to: StorePlace;
+  /** A name that no other run has. */
+  readonly run: string;
+}
+
+export interface Moved {
+  /** The absolute path of the new file, or the address of the server. */
+  readonly where: string;
+  readonly tables: number;
+  readonly rows: number;
+  readonly seconds: number;
+}
+
+/**
+ * Copies everything to a file that does not exist yet, or a libSQL server without tables, and compares the rows of each
+ * table before it counts. The source stays as it is. A file is locked meanwhile, so that no Relay can use it; a server
+ * that changed meanwhile fails the move. Rejects with {@link BackupError}.
+ */
+export async function moveStore({ from, to, run, clock, signal }: MoveOptions): Promise<Moved> {
+  const since = clock.elapsed();
+  const work = { clock, signal };
+  const path = fileOf(to);
+  const endpoint = path === null ? endpointOf(to.url, to.auth_token) : null;
+  const target = path === null ? null : await freePlace(path);
+  if (endpoint) await tablesOf(endpoint, work);
+  const source = await openSource(from, work);
+  try {
+    const sums = endpoint
+      ? await fillServer(endpoint, source.read, run, work, source.assertUnchanged)
+      : await fillFile(target!, source, work);
+    const where = endpoint?.base ?? target!;
+    const tables = sums.size - 1;
+    return { where, tables, rows: countRows(sums), seconds: clock.elapsed() - since };
+  } finally {
+    source.close();
+  }
+}
+
+type Sums = ReadonlyMap<string, TableSum>;
+
+interface Source {
+  readonly read: ReadStore;
+  /** Throws if something has changed the store since these sums of it. */
+  readonly assertUnchanged: (sums: Sums) => Promise<void>;
+  close(): void;
+}
+
+async function openSource(from: StorePlace, { clock, signal }: Work): Promise<Source> {
+  const path = fileOf(from);
+  if (path !== null) {
+    const connection = await lockFile(path);
+    return {
+      read: (taker, begin) => readFile(connection, taker, clock, signal, begin),
+      assertUnchanged: async () => {},
+      close: () => unlock(connection),
+    };
+  }
+  const endpoint = endpointOf(from.url, from.auth_token);
+  return {
+    async read(taker, begin) {
+      const check: typeof begin = async (schema) => {
+        if (!schema.tables.some(({ name }) => name === "relay_migrations")) {
+          throw new BackupError("the libSQL server has no store of Relay");
+        }
+        await begin(schema);
+      };
+      return readServer(endpoint, taker, clock, signal, check);
+    },
+    // Every change that a client sees has an event, whose number is in there.
+    async assertUnchanged(sums) {
+      const now = createSums();
+      await now.taker.table(SEQUENCE.name, SEQUENCE.columns);
+      const query = selectAll(SEQUENCE.name, SEQUENCE.columns);
+      await readRows(endpoint, query, now.taker, clock, signal);
+      if (now.sums.get(SEQUENCE.name)?.hash !== sums.get(SEQUENCE.name)?.hash) {
+        throw new BackupError("the store changed meanwhile; stop every Relay that uses it first");
+      }
+    },
+    close() {},
+  };
+}
+
+/**
+ * Opens a store and keeps every other connection out. Throws if a Relay uses it. Statements are not prepared: the binding
+ * keeps a closed connection, with its locks, until its prepared statements are collected.
+ */
+async function lockFile(path: string) {
+  if (!existsSync(path)) throw new BackupError(`there is no store at ${showPath(path)}`);
+  // Without the right to write, which would do harm with a wrong key.
+  const reader = openReadOnly(path);
+  try {
+    reader.exec("select 1 from relay_migrations limit 1");
+  } catch (error) {
+    if (isBusy(error)) throw inUse(path, error);
+    throw new BackupError(`${showPath(path)} is no store of Relay`, { cause: error });
+  } finally {
+    reader.close();
+  }
+  const connection = openConnection(path, 0);
+  try {
+    // First in the usual mode, to which it can then return.
+    connection.exec(READ);
+    connection.exec("pragma locking_mode = exclusive");
+    connection.exec("begin immediate; commit");
+    return connection;
+  } catch (error) {
+    unlock(connection);
+    throw isBusy(error) ? inUse(path, error) : placeError(path, error);
+  }
+}
+
+const inUse = (path: string, cause: unknown) =>
+  new BackupError(`a Relay uses ${showPath(path)}; stop it first`, { cause });
+
+/** Takes and releases the locks of the connection's mode. */
+const READ = "select 1 from sqlite_schema limit 1";
+
+/** Closes a connection. Its prepared statements may keep its locks for a while, so it gives them up first. */
+function unlock(connection: ReturnType<typeof openConnection>): void {
+  try {
+    connection.exec("pragma locking_mode = normal");
+    connection.exec(READ);
+  } finally {
+    connection.close();
+  }
+}
+
+async function fillFile(target: string, source: Source, { clock, signal }: Work): Promise<Sums> {
+  const temporary = await createTemporary(target, clock);
+  try {
+    const writer = createFileWriter(temporary);
+    const { taker, sums } = createSums(writer);
+    try {
+      await writer.finish(await source.read(taker, async (schema) => writer.begin(schema)));
+    } finally {
+      writer.close();
+    }
+    const written = createSums();
+    const copy = openReadOnly(temporary, { alone: true });
+    try {
+      await readFile(copy, written.taker, clock, signal);
+    } finally {
+      copy.close();
+    }
+    const wrong = differences(sums, written.sums);
+    if (wrong.length > 0) throw new BackupError(`the copy differs in ${wrong.join(", ")}`);
+    await source.assertUnchanged(sums);
+    await publish(temporary, target, clock, { is_new: true });
+    return sums;
+  } catch (error) {
+    throw signal?.aborted ? error : placeError(target, error);
+  } finally {
+    await removeTemporary(temporary);
+  }
+}

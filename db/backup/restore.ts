@@ -1,0 +1,188 @@
+/** Restores a backup into an empty place. */
+
+import { existsSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { showPath } from "../../src/config-files.ts";
+import { VERSION } from "../../src/version.ts";
+import { openConnection } from "../store/connection.ts";
+import { endpointOf } from "../store/hrana.ts";
+import { openStore } from "../store/open.ts";
+import { hasFrames } from "../store/wal-file.ts";
+import {
+  BackupError,
+  createTemporary,
+  makeFolder,
+  placeError,
+  publish,
+  removeTemporary,
+  sizeOf,
+  targetOf,
+} from "./backup-files.ts";
+import { checkCopy, madeAt, unmarkBackup } from "./contents.ts";
+import { type Forgotten, forget } from "./forget.ts";
+import { countRows, createSums, readFile, type Value } from "./rows.ts";
+import { fillServer } from "./server-writer.ts";
+import { copyFile, fileOf, openReadOnly, type StorePlace, type Work } from "./snapshot.ts";
+
+export interface RestoreOptions extends Work {
+  readonly store: StorePlace;
+  /** Path of the backup, or of another whole copy of a store in one file. */
+  readonly file: string;
+  /** True: everything stays as in the backup, so what was waiting is sent, and tokens of OAuth are accepted. */
+  readonly as_copy: boolean;
+  /**
+   * Path of the store that this one replaces, or of a later backup of it: what ended there, ends in the restored store.
+   * Null if there is none.
+   */
+  readonly old: string | null;
+  /** A name that no other run has. */
+  readonly run: string;
+}
+
+export interface Restored {
+  /** The absolute path of the file, or the address of the server. */
+  readonly where: string;
+  /** When the backup was made, in epoch seconds; null for another copy of a store. */
+  readonly made_at: number | null;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly seconds: number;
+  /** What was left out; null for a copy. */
+  readonly forgotten: Forgotten | null;
+}
+
+/**
+ * Restores a backup into a file that does not exist yet, or a libSQL server without tables. The file gets its name, and
+ * the server becomes a store, only once everything is there and checked.
+ *
+ * Rejects with {@link BackupError}: a place that is not empty, and a file that is damaged, no store of Relay, in use, or
+ * of a version that this one cannot follow.
+ */
+export async function restoreStore(options: RestoreOptions): Promise<Restored> {
+  const { store, file, clock, signal } = options;
+  const since = clock.elapsed();
+  const source = checkSource(file);
+  const path = fileOf(store);
+  const target = path === null ? null : await freePlace(path);
+  const temporary = await createTemporary(target ?? join(tmpdir(), "relay-restore"), clock);
+  try {
+    await copyFile(source, temporary, { clock, signal }, { alone: true });
+    const { made_at, forgotten } = await prepare(temporary, options);
+    signal?.throwIfAborted();
+    const bytes = await sizeOf(temporary);
+    const rows =
+      target === null
+        ? await upload(temporary, options)
+        : await publishFile(temporary, target, options);
+    const where = target ?? endpointOf(store.url, undefined).base;
+    return { where, made_at, rows, bytes, seconds: clock.elapsed() - since, forgotten };
+  } finally {
+    await removeTemporary(temporary);
+  }
+}
+
+/** Throws for what is no file, or not the whole store. */
+function checkSource(file: string): string {
+  const info = statSync(file, { throwIfNoEntry: false });
+  if (!info) throw new BackupError(`there is no file ${showPath(file)}`);
+  if (!info.isFile()) throw new BackupError(`${showPath(file)} is no file`);
+  if (hasFrames(`${file}-wal`)) {
+    throw new BackupError(
+      `${showPath(file)} is a store that is in use or was killed, since ${showPath(`${file}-wal`)} has changes; use relay backup or relay migrate`,
+    );
+  }
+  return file;
+}
+
+/** The absolute path of a store that does not exist yet. Throws for a place that is not empty. */
+export async function freePlace(path: string): Promise<string> {
+  await makeFolder(path);
+  const target = await targetOf(path);
+  const taken = ["", "-wal"].map((end) => target + end).find((one) => existsSync(one));
+  if (taken !== undefined) throw new BackupError(`${showPath(taken)} exists; move it away first`);
+  return target;
+}
+
+/** Checks the copy, and makes it the store that is restored. */
+async function prepare(path: string, { file, as_copy, old, clock }: RestoreOptions) {
+  const what = showPath(file);
+  const raw = openConnection(path, 0);
+  let made_at: number | null;
+  try {
+    raw.prepare("pragma journal_mode = off").all();
+    raw.exec("pragma synchronous = off");
+    await checkCopy(raw, { fully: true, what });
+    assertKnown(raw, what);
+    made_at = madeAt(raw);
+    unmarkBackup(raw);
+  } catch (error) {
+    throw placeError(path, error);
+  } finally {
+    raw.close();
+  }
+  if (as_copy) return { made_at, forgotten: null };
+  if (old !== null && !existsSync(old))
+    throw new BackupError(`there is no store at ${showPath(old)}`);
+  // Tables of an older version first get their present form.
+  await (await openStore({ url: `file:${path}`, auth_token: undefined }, clock)).close();
+  const connection = openConnection(path, 0);
+  try {
+    const forgotten = forget(connection, clock.now(), old);
+    // Everything has to be in the file, since it gets its name without its log.
+    const [row] = connection.prepare("pragma wal_checkpoint(truncate)").all() as Value[][];
+    if (row![0] !== 0) throw new BackupError("the restored file is in use by another program");
+    return { made_at, forgotten };
+  } catch (error) {
+    throw placeError(path, error);
+  } finally {
+    connection.close();
+  }
+}
+
+/** Throws for a store that permits only newer versions. */
+function assertKnown(connection: ReturnType<typeof openConnection>, what: string): void {
+  const has = connection.prepare("select 1 from sqlite_schema where name = 'store_facts'").all();
+  if (has.length === 0) return;
+  const [row] = connection
+    .prepare("select value from store_facts where name = 'oldest_version'")
+    .all() as Value[][];
+  const oldest = row && String(row[0]);
+  if (oldest !== undefined && Bun.semver.order(VERSION, oldest) < 0) {
+    throw new BackupError(`${what} needs version ${oldest} or later, and this is ${VERSION}`);
+  }
+}
+
+async function publishFile(
+  temporary: string,
+  target: string,
+  { clock, signal }: Work,
+): Promise<number> {
+  const connection = openReadOnly(temporary, { alone: true });
+  const { taker, sums } = createSums();
+  try {
+    await readFile(connection, taker, clock, signal);
+  } finally {
+    connection.close();
+  }
+  await publish(temporary, target, clock, { is_new: true });
+  return countRows(sums);
+}
+
+async function upload(
+  temporary: string,
+  { store, run, clock, signal }: RestoreOptions,
+): Promise<number> {
+  const connection = openReadOnly(temporary, { alone: true });
+  try {
+    const sums = await fillServer(
+      endpointOf(store.url, store.auth_token),
+      (taker, begin) => readFile(connection, taker, clock, signal, begin),
+      run,
+      { clock, signal },
+    );
+    return countRows(sums);
+  } finally {
+    connection.close();
+  }
+}

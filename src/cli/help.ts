@@ -1,0 +1,5 @@
+/** Parts of the help of commands. */
+
+/** The paragraph with examples. */
+export const examples = (...lines: readonly string[]) =>
+  `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}`;

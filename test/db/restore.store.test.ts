@@ -1,0 +1,180 @@
+/** Restored stores: they send nothing again, and accept nothing that was replaced; and moves between places. */
+
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { backupStore } from "../../db/backup/backup.ts";
+import { moveStore } from "../../db/backup/move.ts";
+import { restoreStore } from "../../db/backup/restore.ts";
+import { openStore } from "../../db/store/open.ts";
+import { sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
+import { systemClock } from "../../src/clock.ts";
+import { startTestApp, type TestApp } from "../support/app.ts";
+import { ask, client, createAgent, createPerson, pair } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
+import { startNtfy } from "../support/ntfy.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { rejectionOf } from "../support/rejection.ts";
+import { startSqld } from "../support/sqld.ts";
+import { connectTo, createEmptyStore, createTestStore, STORE_KIND } from "../support/store.ts";
+import { tempFolder } from "../support/temp.ts";
+
+let runs = 0;
+const placeOf = (url: string) => ({ url, auth_token: undefined });
+const ofStore = (url: string) => ({ store: placeOf(url), clock: systemClock });
+/** Restores into a new place of this run's kind. */
+async function restore(file: string, more: { as_copy?: boolean; old?: string } = {}) {
+  const { url } = await createEmptyStore();
+  const { as_copy = false, old = null } = more;
+  const run = `run ${++runs}`;
+  return { url, ...(await restoreStore({ ...ofStore(url), file, as_copy, old, run })) };
+}
+
+test("a restored store sends nothing again and accepts no token replaced since; a copy does [§2.11.2]", async () => {
+  const clock = createTestClock();
+  const receiver = startReceiver();
+  const ntfy = await startNtfy();
+  const { url } = await createTestStore();
+  const settle = async (app: TestApp, seconds = 0) => {
+    for (let left = seconds; left >= 0; left -= 20) {
+      await app.webhooks.settled();
+      await app.sender.settled();
+      if (left > 0) await clock.skip(20);
+      await app.jobs.settled();
+    }
+    await app.webhooks.settled();
+    await app.sender.settled();
+  };
+  const app = await startTestApp({ clock, database_url: url, jitter: () => 0.5 });
+  const person = await createPerson(app.url);
+  const agent = await createAgent(app.url, person);
+  const other = await pair(app.url, person);
+  const hook = { type: "webhook", label: "CI", url: receiver.url("/hook") };
+  const phone = { type: "ntfy", label: "Phone", url: `${ntfy.url}/topic` };
+  for (const one of [hook, phone]) await person.send("POST /v1/channels", one);
+  await settle(app);
+  receiver.behave(() => 503);
+  ntfy.behave(503);
+  const question = await ask(agent.send);
+  await settle(app);
+  const told = async (send: typeof person.send) =>
+    (await send(`GET /v1/questions/${question.id}/deliveries`)).body.deliveries
+      .map(({ target, status, reason }: any) => `${target.label} ${status} ${reason}`)
+      .sort();
+  expect(await told(person.send)).toEqual(["CI queued null", "Phone queued null"]);
+
+  const file = join(tempFolder(), "relay.db");
+  await backupStore({ ...ofStore(url), file, keep: null });
+  receiver.behave(() => 200);
+  ntfy.behave("ok");
+  const count = (): [hooks: number, messages: number] => [
+    receiver.got.filter((one) => one.data.question?.id === question.id && one.status === 200)
+      .length,
+    ntfy.published.filter(({ message }) => message?.includes(question.prompt)).length,
+  ];
+  const before = count();
+  await settle(app, 600);
+  const [hooks, messages] = count();
+  expect([hooks - before[0], messages - before[1]]).toEqual([1, 1]);
+  await person.send(`DELETE /v1/sessions/${other.session.id}`);
+  const { secret } = (await person.send(`POST /v1/keys/${agent.key.id}/secret`, {})).body;
+  const old = join(tempFolder(), "old.db");
+  await backupStore({ ...ofStore(url), file: old, keep: null });
+  await app.stop();
+
+  const restored = await restore(file, { old });
+  expect(restored.forgotten).toMatchObject({ notifications: 1, webhook_messages: 1, replaced: 1 });
+  const again = await startTestApp({ clock, database_url: restored.url, jitter: () => 0.5 });
+  await settle(again, 600);
+  expect(count()).toEqual([hooks, messages]);
+  const as = (token: string) => client(again.url, token);
+  const status = async (token: string) => (await as(token)("GET /v1/tasks")).status;
+  expect(await told(as(person.token))).toEqual(["CI failed restored", "Phone failed restored"]);
+  expect(await Promise.all([person.token, other.token, agent.secret, secret].map(status))).toEqual([
+    ...[200, 401, 401, 200],
+  ]);
+  // It goes on with new questions.
+  await ask(as(secret), { prompt: "And now?" });
+  await settle(again, 60);
+  expect(ntfy.published.filter(({ message }) => message?.includes("And now?"))).toHaveLength(1);
+  await again.stop();
+
+  const copy = await restore(file, { as_copy: true });
+  const twin = await startTestApp({ clock, database_url: copy.url, jitter: () => 0.5 });
+  await settle(twin, 600);
+  expect(count()).toEqual([hooks + 1, messages + 1]);
+  expect((await client(twin.url, other.token)("GET /v1/tasks")).status).toBe(200);
+});
+
+/** Texts and numbers of all sorts. */
+const SAMPLE = `insert into secrets (name, value) values ('sample', 'a "text" of\n''two'' lines\t\\ é 🙂 <\u2028>');
+  insert into tasks (id, key_id, account_id, title, description, status, priority, notify, source, created_at, updated_at, change_id, progress)
+    with recursive c(n) as (select 1 union all select n + 1 from c where n < 2500)
+    select 'tsk_' || n, 'key', 'acc', n || char(10), hex(randomblob(300)), 'todo', 'low', 1, 'agent', n * 1000000000, n, 'r', case when n % 2 then n % 100 end from c`;
+
+/** Another process that has the file open, as a Relay has. */
+const HOLDER = `const db = new (require("bun:sqlite").Database)(process.argv[1]);
+  db.query("select count(*) from relay_migrations").get();
+  console.log("open");
+  setInterval(() => {}, 1000);`;
+
+test("moving to the other kind of store and back loses nothing, and refuses a place in use", async () => {
+  const { url } = await createTestStore();
+  const folder = tempFolder();
+  const move = (from: string, to: string) =>
+    moveStore({ from: placeOf(from), to: placeOf(to), run: `run ${++runs}`, clock: systemClock });
+  const file = `file:${join(folder, "moved.db")}`;
+  if (STORE_KIND === "embedded") {
+    const path = url.slice("file:".length);
+    // Not by the binding: it keeps the locks of a closed connection until its statements are collected.
+    const database = new Database(path);
+    database.run(SAMPLE);
+    database.close();
+    const holder = Bun.spawn([process.execPath, "-e", HOLDER, path], { stdout: "pipe" });
+    await holder.stdout.getReader().read();
+    expect(String(await rejectionOf(move(url, file)))).toContain("stop it first");
+    holder.kill();
+    await holder.exited;
+  } else {
+    await connectTo(url).executeMultiple(SAMPLE);
+  }
+  const first = await move(url, file);
+  expect(first.rows).toBeGreaterThan(2_500);
+  expect(String(await rejectionOf(move(url, file)))).toContain("exists; move it away first");
+  const { url: back } = await startSqld();
+  // A move that was cut off: no Relay starts there, and the next move begins anew.
+  await connectTo(back).batch([
+    "create table relay_restoring (run text)",
+    "insert into relay_restoring values ('before')",
+    "create table tasks (id text)",
+  ]);
+  expect(String(await rejectionOf(openStore(placeOf(back), systemClock)))).toContain(
+    "another program",
+  );
+  expect(await move(file, back)).toMatchObject({ rows: first.rows, tables: first.tables });
+  expect(String(await rejectionOf(move(file, back)))).toContain("has tables");
+  const third = `file:${join(folder, "third.db")}`;
+  expect(await move(back, third)).toMatchObject({ rows: first.rows });
+});
+
+test("it refuses what is no backup, a damaged one, and one of a later version", async () => {
+  const { url } = await createTestStore();
+  const store = await openStore(placeOf(url), systemClock);
+  const folder = tempFolder();
+  const file = join(folder, "relay.db");
+  const refusal = async (path: string) => String(await rejectionOf(restore(path)));
+  await backupStore({ ...ofStore(url), file, keep: null });
+  const good = new Uint8Array(await Bun.file(file).arrayBuffer());
+  const bad = join(folder, "bad.db");
+  writeFileSync(bad, good.slice(0, good.length - 20 * 4096));
+  expect(await refusal(bad)).toMatch(/damaged|cannot be/);
+  writeFileSync(bad, "text");
+  expect(await refusal(bad)).toContain("is not a database");
+  expect(await refusal(join(folder, "none.db"))).toContain("there is no file");
+  await store.write([statement(sql`update store_facts set value = '99.0.0'`)({})]);
+  await backupStore({ ...ofStore(url), file, keep: null });
+  expect(await refusal(file)).toContain("needs version 99.0.0 or later");
+  await store.close();
+});
