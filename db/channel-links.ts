@@ -28,7 +28,9 @@ export const linkById = select(
 
 /** The link with this code. */
 export const linkByCode = select(
-  qb.select({ type: channelLinks.type, listener: channelLinks.listener }).from(channelLinks),
+  qb
+    .select({ id: channelLinks.id, type: channelLinks.type, listener: channelLinks.listener })
+    .from(channelLinks),
   sql`where code_digest = ${p("code_digest")}`,
   { one: true },
 );

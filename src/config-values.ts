@@ -90,3 +90,23 @@ export function isNetwork(text: string): boolean {
   if (version === 4 && !address.split(".").every((part) => DECIMAL.test(part))) return false;
   return version !== 0 && Number(bits) <= (version === 4 ? 32 : 128);
 }
+
+/** Of 32 random bytes about 30 differ; of a word or a repeated text, far fewer. */
+const DIFFERENT = 16;
+
+/** The bytes of a text in base64, base64url or hex; null if it is something else. */
+function bytesOf(text: string): Buffer | null {
+  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, "hex");
+  return /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, "base64") : null;
+}
+
+/** 32 bytes. Refuses what does not look random, such as text of one letter. */
+export const encryptionKey = z.string().transform((text, context): Uint8Array => {
+  const bytes = bytesOf(text);
+  if (bytes === null || new Set(bytes).size < DIFFERENT) {
+    const message = `must be 32 random bytes in base64 or hex, such as openssl rand -base64 32 prints`;
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  }
+  return bytes;
+});

@@ -4,6 +4,7 @@ import { z } from "zod";
 import {
   anyText,
   duration,
+  encryptionKey,
   HOST_SIGNS,
   hostName,
   isNetwork,
@@ -90,6 +91,10 @@ export const CONFIG = {
       // A header must be able to hold it.
       .regex(/^[\t -~\x80-\xff]+$/, "must have only characters that an HTTP header can hold")
       .optional(),
+  },
+  DATABASE_ENCRYPTION_KEY: {
+    doc: "32 random bytes in base64 or hex: encrypts the file, and the addresses and secrets of channels in any store; nothing is encrypted when unset",
+    schema: encryptionKey.optional(),
   },
   BACKUP_DIR: {
     doc: "Existing folder for automatic backups of the store; off when unset",
@@ -272,6 +277,7 @@ type Table = typeof CONFIG;
 /** Variables whose value can be in a file instead, which the variable with `_FILE` at its end names. */
 export const SECRETS = [
   "DATABASE_AUTH_TOKEN",
+  "DATABASE_ENCRYPTION_KEY",
   "ADMIN_TOKEN",
   "OUTBOUND_PROXY",
   "TELEGRAM_BOT_TOKEN",

@@ -2,7 +2,7 @@
 
 import { createOutbox } from "../db/outbox.ts";
 import { overdueQuestions } from "../db/questions.ts";
-import { sharedSecret } from "../db/secrets.ts";
+import { SIGNING, sharedSecret, storedSecret } from "../db/secrets.ts";
 import { OutdatedError } from "../db/store/compatibility.ts";
 import { createFaultLog } from "../db/store/faults.ts";
 import { openStore } from "../db/store/open.ts";
@@ -124,6 +124,7 @@ export async function createCore(deps: AppDeps) {
     {
       url: config.DATABASE_URL,
       auth_token: config.DATABASE_AUTH_TOKEN,
+      encryption_key: config.DATABASE_ENCRYPTION_KEY,
       created(where) {
         new_store = where;
         log.info("store created", { where });
@@ -136,8 +137,8 @@ export async function createCore(deps: AppDeps) {
   });
   const store_watch = createStoreWatch({ store, clock: timers, faults, endProcess });
   const secretOf = (name: string, fresh: string) => sharedSecret(store, name, fresh);
-  const signing = await secretOf("signing", ids.secret("sig"));
-  store.keepTo(signing);
+  const signing = await secretOf(SIGNING, ids.secret("sig"));
+  store.keepTo(await storedSecret(store, SIGNING));
   const signer = createSigner(signing);
   for (const { connection } of lanes) await connection.prepare?.({ secretOf, signer });
   const outbox = createOutbox(store);

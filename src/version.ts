@@ -9,3 +9,6 @@ export const VERSION: string = manifest.version;
  * with raises it: versions below it then do not start, and running ones end (§17.5).
  */
 export const OLDEST_COMPATIBLE = "0.1.0";
+
+/** The oldest version that can read encrypted values. */
+export const OLDEST_WITH_KEY = "0.3.0";

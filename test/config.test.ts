@@ -57,6 +57,12 @@ test("an invalid value is named by its variable and never shown", () => {
       "é".repeat(40),
       `${"x".repeat(40)}\n`,
     ],
+    DATABASE_ENCRYPTION_KEY: [
+      "a secret passphrase",
+      "x".repeat(43),
+      "ab".repeat(32),
+      Buffer.from("secret".repeat(5)).toString("base64"),
+    ],
     BACKUP_DIR: ["~/secret", " /secret", "/secret ", "/secret\r", "/sec\nret"],
     BACKUP_EVERY: ["48", "30s", "0m", "31d", "-3h", "1.5h", "secret"],
     BACKUP_KEEP: ["1001", "-7", "secret"],
@@ -186,6 +192,15 @@ test("values in another spelling, or with spaces or line endings around them, ar
     CORS_ORIGINS: ["https://a.example", "http://b.example"],
     ALLOWED_HOSTS: ["relay.lan", "box.example"],
   });
+});
+
+test("an encryption key is the same 32 bytes in base64, base64url and hex", () => {
+  const key = Buffer.from(Array.from({ length: 32 }, (_, i) => 255 - i * 7));
+  const texts = [key.toString("base64"), key.toString("base64url"), key.toString("hex")];
+  for (const text of [...texts, texts[2]!.toUpperCase(), texts[0]!.replace("=", "")]) {
+    const { DATABASE_ENCRYPTION_KEY: read } = readConfig({ DATABASE_ENCRYPTION_KEY: text });
+    expect(Buffer.from(read!)).toEqual(key);
+  }
 });
 
 test("a file that cannot be read is named with its variable and the user", async () => {

@@ -43,11 +43,11 @@ export const channelLinks = sqliteTable(
     type: text().notNull(),
     label: text().notNull(),
     listener: text().notNull(),
-    /** What is known of the address, in a form that the channel defines. A secret. */
+    /** What is known of the address, in a form that the channel defines. A secret: encrypted if there is a key. */
     address: text().notNull(),
     /** Digest of the code in the link. */
     code_digest: text().notNull(),
-    /** Who opened it first, and the address that it then has; null until then. */
+    /** Who opened it first, and the address that it then has, which is encrypted if there is a key; null until then. */
     visitor: text({ mode: "json" }).$type<{
       readonly name: string;
       readonly username: string | null;

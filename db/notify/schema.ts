@@ -54,7 +54,7 @@ export const deliveryTargets = sqliteTable(
      * `blocked `: no worker has such a lane, so nothing is planned, and what is queued waits.
      */
     lane: text().notNull(),
-    /** In a form that the channel defines, such as a token. A secret. */
+    /** In a form that the channel defines, such as a token. A secret: encrypted for a channel if there is a key. */
     address: text().notNull(),
     /** The time of its last registration, also with the same address. */
     updated_at: timestamp().notNull(),
@@ -88,7 +88,7 @@ export const deliveries = sqliteTable(
     task_id: text(),
     question_id: text(),
     lane: text("environment").notNull(),
-    /** A copy of the address if the target is about to go; null if the target is looked up. */
+    /** A copy of the address, as it is stored there, if the target is about to go; null if the target is looked up. */
     address: text("token"),
     /** Ids to clear, for the kind `silent`; otherwise the names of what changed. */
     parts: strings().notNull(),
@@ -197,7 +197,10 @@ export const openPages = sqliteTable(
 /** A JSON list of times in milliseconds. */
 const moments = () => text().notNull().default("[]");
 
-/** Secrets that requests contain, so they are stored as they are (§19.1.4). Never logged. */
+/**
+ * Secrets that requests contain, so they are stored whole (§19.1.4): each encrypted if there is a key, by
+ * `sealSecret` of channel-secrets.ts. Never logged.
+ */
 export interface ChannelSecret {
   readonly url: string;
   /** `whsec_…`, of a webhook. */

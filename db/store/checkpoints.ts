@@ -24,9 +24,14 @@ const EMPTYING = 1;
  * Runs checkpoints on a connection of their own, in a thread of the binding. A checkpoint copies pages and syncs the
  * file for about 5 ms, and within a commit all later writes would wait for it.
  */
-export function createCheckpoints(path: string, clock: Clock, report: ReportFault) {
+export function createCheckpoints(
+  path: string,
+  file_key: string | null,
+  clock: Clock,
+  report: ReportFault,
+) {
   const log = `${path}-wal`;
-  const connection = openConnection(path, 0);
+  const connection = openConnection(path, 0, file_key);
   let changes = 0;
   let running: Promise<void> | undefined;
   let closed = false;

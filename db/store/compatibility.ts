@@ -1,6 +1,6 @@
 /** The version line: the oldest version that may use the store, kept in the store (§17.5). */
 
-import { OLDEST_COMPATIBLE, VERSION } from "../../src/version.ts";
+import { OLDEST_COMPATIBLE, OLDEST_WITH_KEY, VERSION } from "../../src/version.ts";
 import { storeFacts } from "../schema.ts";
 import { p, sql } from "./sql.ts";
 import { qb, rowOf, select, statement } from "./statement.ts";
@@ -27,6 +27,15 @@ export class OutdatedError extends Error {
 }
 
 const isOlder = (version: string, than: string) => Bun.semver.order(version, than) < 0;
+
+/** The oldest version that may use a store with encrypted values. A build before that version does not shut itself out. */
+export const oldestWithKey = (version = VERSION): string =>
+  isOlder(version, OLDEST_WITH_KEY) ? OLDEST_COMPATIBLE : OLDEST_WITH_KEY;
+
+/** Moves the line back from {@link oldestWithKey}, once nothing is encrypted any more. */
+export const lowerFromKey = statement(
+  sql`update store_facts set value = ${p("oldest")} where name = 'oldest_version' and value = ${p("seen")}`,
+);
 
 /** Throws {@link OutdatedError} if `version` may no longer use the store. Reads one row. */
 export async function assertCompatible(store: Store, version = VERSION): Promise<void> {

@@ -1,5 +1,6 @@
 /** A connection to a libSQL file, with cached statements and checked parameters. */
 
+import { pathToFileURL } from "node:url";
 import Database from "libsql";
 import AsyncDatabase from "libsql/promise";
 import { type Cell, checkArgs, type Statement, type WriteResult } from "./store.ts";
@@ -14,9 +15,16 @@ const { exec: execAsync } = (
   }
 ).prototype;
 
-/** `lock_wait`: milliseconds to wait for a lock, which blocks the event loop. */
-export function openConnection(path: string, lock_wait: number) {
-  const db = new Database(path, { timeout: lock_wait });
+/**
+ * `lock_wait`: milliseconds to wait for a lock, which blocks the event loop. `file_key`: that of an encrypted file
+ * (`Vault.file_key`). Check a key with {@link openReadOnly} first: a connection that can write destroys a file with
+ * changes in its log if the key is wrong, since closing it copies the log through that key.
+ */
+export function openConnection(path: string, lock_wait: number, file_key: string | null = null) {
+  const encryptionKey = file_key === null ? {} : { encryptionKey: file_key };
+  const db = new Database(path, { timeout: lock_wait, ...encryptionKey });
+  // Temporary tables and sorts would be written to disk as plain text.
+  if (file_key !== null) db.exec("pragma temp_store = memory");
   const prepared = new Map<string, Database.Statement>();
 
   const prepare = (text: string): Database.Statement => {
@@ -57,3 +65,11 @@ export function openConnection(path: string, lock_wait: number) {
     },
   };
 }
+
+/** Opens a connection that cannot write. `immutable`: the file alone, without its log, while nothing writes to it. */
+export const openReadOnly = (path: string, immutable: boolean, file_key: string | null) =>
+  openConnection(
+    `${pathToFileURL(path).href}?${immutable ? "immutable=1" : "mode=ro"}`,
+    0,
+    file_key,
+  );

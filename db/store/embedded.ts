@@ -20,6 +20,7 @@ import {
   whenFree,
 } from "./store.ts";
 import { checkStoreFile, createStoreFile, watchStoreFile } from "./store-file.ts";
+import { PLAIN, type Vault } from "./vault.ts";
 import { createWriteQueue } from "./write-queue.ts";
 
 /** Milliseconds that the reading connection waits for a lock: short, since it blocks the event loop. */
@@ -49,19 +50,25 @@ const NOTHING: WriteResult = { rows: [], changes: 0, row_id: 0 };
  * COMMIT, which waits for the disk, runs in a thread of the binding. With FULL, other connections see a commit only
  * once it is synced, so what is read is durable.
  */
-export async function openEmbedded(url: string, clock: Clock, report: ReportFault): Promise<Store> {
+export async function openEmbedded(
+  url: string,
+  clock: Clock,
+  report: ReportFault,
+  vault: Vault = PLAIN,
+): Promise<Store> {
   const path = pathOf(url);
-  await checkStoreFile(path, clock);
+  const { file_key } = vault;
+  await checkStoreFile(path, file_key, clock);
   createStoreFile(path);
-  const reader = openConnection(path, LOCK_WAIT_MS);
+  const reader = openConnection(path, LOCK_WAIT_MS, file_key);
   // Never waits for a lock: another process may hold it for as long as its disk takes.
-  const writer = openConnection(path, 0);
+  const writer = openConnection(path, 0, file_key);
   let closed = false;
 
   // Two processes that start at once may both switch the journal.
   await whenFree(clock, () => writer.prepare("pragma journal_mode = wal").all());
   writer.exec("pragma synchronous = full");
-  const checkpoints = createCheckpoints(path, clock, report);
+  const checkpoints = createCheckpoints(path, file_key, clock, report);
   writer.exec(checkpoints.pragma);
   // The first transaction creates the log.
   await whenFree(clock, () => writer.exec("begin immediate; commit"));
@@ -162,6 +169,7 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
 
   return {
     kind: "embedded",
+    vault,
     async read(statement, { within = STORE_SECONDS, with_next = false } = {}) {
       if (closed) throw unavailable("closed");
       const result = with_next ? reads.hold(statement, within) : reads.run(statement, within);

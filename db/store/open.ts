@@ -2,7 +2,8 @@
 
 import { dirname, resolve } from "node:path";
 import type { Clock } from "../../src/clock.ts";
-import { isNewStore } from "../secrets.ts";
+import { assertKeyFits, isNewStore } from "../secrets.ts";
+import { oldestWithKey, raiseOldestVersion } from "./compatibility.ts";
 import { openEmbedded, pathOf } from "./embedded.ts";
 import type { ReportFault } from "./faults.ts";
 import { endpointOf } from "./hrana.ts";
@@ -11,11 +12,14 @@ import { openServer } from "./server.ts";
 import type { Store } from "./store.ts";
 import { assertNotForeign } from "./store-contents.ts";
 import { probeWrite } from "./store-watch.ts";
+import { createVault } from "./vault.ts";
 
 interface OpenOptions {
   /** Any libSQL URL (§16). */
   readonly url: string;
   readonly auth_token: string | undefined;
+  /** 32 bytes: the file, and addresses and secrets in any store, are encrypted. */
+  readonly encryption_key?: Uint8Array | undefined;
   /** Called with the place of a new store if there was none. */
   readonly created?: (where: string) => void;
 }
@@ -35,12 +39,15 @@ export async function openStore(
   const reportFault: ReportFault = (error) => {
     if (open) report(error);
   };
+  const vault = createVault(options.encryption_key);
   const store = options.url.startsWith("file:")
-    ? await openEmbedded(options.url, clock, reportFault)
-    : openServer(options, clock, reportFault);
+    ? await openEmbedded(options.url, clock, reportFault, vault)
+    : openServer(options, clock, reportFault, vault);
   try {
     await assertNotForeign((statement) => store.read(statement));
+    await assertKeyFits(store);
     await applyMigrations(store, clock);
+    if (vault.file_key !== null) await raiseOldestVersion(store, oldestWithKey());
     await probeWrite(store, clock);
     open = true;
     // Also after a first start that was cut off before it reported this.

@@ -24,6 +24,7 @@ import {
   whenFree,
 } from "./store.ts";
 import { proofOf } from "./store-proof.ts";
+import { PLAIN, type Vault } from "./vault.ts";
 import { createWriteQueue } from "./write-queue.ts";
 
 /** Seconds between polls for new events. The change feed reports them sooner while it works. */
@@ -35,6 +36,7 @@ export function openServer(
   { url, auth_token }: { readonly url: string; readonly auth_token: string | undefined },
   clock: Clock,
   report: ReportFault,
+  vault: Vault = PLAIN,
 ): Store {
   const endpoint = endpointOf(url, auth_token);
   const guard = createGuard();
@@ -78,6 +80,7 @@ export function openServer(
 
   return {
     kind: "server",
+    vault,
     async read(statement, { within = STORE_SECONDS } = {}) {
       checkArgs(statement.sql, statement.args);
       try {
@@ -101,8 +104,8 @@ export function openServer(
     gone: () => false,
     writeLock: () => null,
     isOther: () => guard.is_other,
-    keepTo(signing_secret) {
-      guard.proof = proofOf(signing_secret);
+    keepTo(signing_value) {
+      guard.proof = proofOf(signing_value);
     },
     watch({ changed, reconnected }) {
       guard.reconnected = reconnected;

@@ -9,6 +9,12 @@ export class RefusedStore extends Error {
   override readonly name = "RefusedStore";
 }
 
+/** Why a store is refused whose encryption does not match the key of the process. */
+export const NEEDS_KEY = "the store is encrypted; set DATABASE_ENCRYPTION_KEY to its key";
+export const OTHER_KEY = "the store is encrypted with another key than DATABASE_ENCRYPTION_KEY";
+export const NOT_ENCRYPTED =
+  "the store is not encrypted, but DATABASE_ENCRYPTION_KEY is set; run relay rekey to encrypt it";
+
 /** A store of Relay has one of these tables from its first write on. */
 const OWN_TABLES: ReadonlySet<Cell> = new Set(["relay_migrations", "store_facts"]);
 

@@ -11,25 +11,35 @@ import {
   statSync,
 } from "node:fs";
 import { basename, dirname } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { Clock } from "../../src/clock.ts";
 import { codeOf } from "../../src/log.ts";
-import { openConnection } from "./connection.ts";
+import { openReadOnly } from "./connection.ts";
 import { sql } from "./sql.ts";
 import { rowOf, statement } from "./statement.ts";
 import { whenFree } from "./store.ts";
-import { assertNotForeign, RefusedStore } from "./store-contents.ts";
-import { belongsTogether, hasFrames, isInWalMode } from "./wal-file.ts";
+import {
+  assertNotForeign,
+  NEEDS_KEY,
+  NOT_ENCRYPTED,
+  OTHER_KEY,
+  RefusedStore,
+} from "./store-contents.ts";
+import { belongsTogether, formOf, hasFrames, isInWalMode } from "./wal-file.ts";
 
 /** Bytes of the page that a first start writes with a rollback journal before it turns on WAL mode. */
 const FIRST_PAGE = 4_096;
 
 /**
  * Throws {@link RefusedStore} for what is not a store of Relay, or would be destroyed by being opened: a folder, the
- * database of another program, and a write-ahead log whose file is missing, empty or another one, since SQLite would
- * delete the log or mix the two (§11.4.7). Writes nothing, and creates no file.
+ * database of another program, a file whose encryption does not match the key, and a write-ahead log whose file is
+ * missing, empty or another one, since SQLite would delete the log or mix the two (§11.4.7). Writes nothing, and creates
+ * no file.
  */
-export async function checkStoreFile(given: string, clock: Clock): Promise<void> {
+export async function checkStoreFile(
+  given: string,
+  file_key: string | null,
+  clock: Clock,
+): Promise<void> {
   const path = targetOf(given);
   const name = basename(path);
   const log = `${path}-wal`;
@@ -52,11 +62,15 @@ export async function checkStoreFile(given: string, clock: Clock): Promise<void>
       `${name}-wal beside ${name} belongs to another file. Put back the file that the log belongs to, or move the log away`,
     );
   };
+  const form = formOf(path);
+  if (form === "encrypted" && file_key === null) throw new RefusedStore(NEEDS_KEY);
+  if (form === "plain" && file_key !== null) throw new RefusedStore(NOT_ENCRYPTED);
   // Before any connection: see createStoreFile.
   if (has_frames && !belongsTogether(path, log)) refuseLog();
-  await refuseOthers(path, { has_frames, is_first_page: file.size <= FIRST_PAGE }, clock);
+  const is_first_page = file.size <= FIRST_PAGE;
+  await refuseOthers(path, { file_key, has_frames, is_first_page }, clock);
   if (!has_frames) return;
-  const [alone, with_log] = [secretIn(path, "immutable=1"), secretIn(path, "mode=ro")];
+  const [alone, with_log] = [secretIn(path, true, file_key), secretIn(path, false, file_key)];
   if (alone !== null && with_log !== null && alone !== with_log) refuseLog();
 }
 
@@ -66,8 +80,8 @@ const secret = statement(sql`select value from secrets where name = 'signing'`, 
 });
 
 /** Null if there is none, or the file cannot be read without its log, as in the middle of a checkpoint. */
-function secretIn(path: string, mode: "immutable=1" | "mode=ro"): string | null {
-  const connection = openConnection(`${pathToFileURL(path).href}?${mode}`, 0);
+function secretIn(path: string, immutable: boolean, file_key: string | null): string | null {
+  const connection = openReadOnly(path, immutable, file_key);
   try {
     const [row] = connection.run(secret({})).rows;
     return row ? String(row[0]) : null;
@@ -78,20 +92,28 @@ function secretIn(path: string, mode: "immutable=1" | "mode=ro"): string | null 
   }
 }
 
-/** Reads through a connection that cannot write. */
+interface CheckedFile {
+  readonly file_key: string | null;
+  readonly has_frames: boolean;
+  readonly is_first_page: boolean;
+}
+
+/** Reads through a connection that cannot write, which also checks the key. */
 async function refuseOthers(
   path: string,
-  { has_frames, is_first_page }: { readonly has_frames: boolean; readonly is_first_page: boolean },
+  { file_key, has_frames, is_first_page }: CheckedFile,
   clock: Clock,
 ): Promise<void> {
   // Without frames the file alone is the store, and opening the log would create one beside a foreign file.
-  const mode = !has_frames && isInWalMode(path) ? "immutable=1" : "mode=ro";
-  const connection = openConnection(`${pathToFileURL(path).href}?${mode}`, 0);
+  const connection = openReadOnly(path, !has_frames && isInWalMode(path), file_key);
   try {
     await whenFree(clock, () => assertNotForeign((statement) => connection.run(statement).rows));
   } catch (error) {
     // A first start that was cut off: the next connection rolls its page back.
     const code = codeOf((error as Error).cause ?? error);
+    if (code === "SQLITE_NOTADB" && file_key !== null && formOf(path) === "encrypted") {
+      throw new RefusedStore(`${OTHER_KEY}, or damaged`);
+    }
     if (!is_first_page || code !== "SQLITE_READONLY_ROLLBACK") throw error;
   } finally {
     connection.close();

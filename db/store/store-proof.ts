@@ -12,11 +12,11 @@ const proof = statement(
 );
 
 /**
- * A query that fails on every store but the one with this signing secret and all migrations of this build. It also
+ * A query that fails on every store but the one whose signing secret is `stored`, and that has all migrations of this build. It also
  * fails on a copy from before an upgrade, whose tables this build cannot use.
  */
-export function proofOf(secret: string): Statement {
-  return proof({ secret, hash: readMigrations().at(-1)!.hash });
+export function proofOf(stored: string): Statement {
+  return proof({ secret: stored, hash: readMigrations().at(-1)!.hash });
 }
 
 /** True for the error of {@link proofOf} on another store. */

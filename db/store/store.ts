@@ -11,6 +11,7 @@ import { ServiceError } from "../../src/errors.ts";
 import { codeOf } from "../../src/log.ts";
 import type { Histogram } from "../../src/observability/metrics.ts";
 import type { LockHolder } from "./lock-holder.ts";
+import type { Vault } from "./vault.ts";
 
 /** Seconds within which the store must answer a read or a write, the wait for its turn included. */
 export const STORE_SECONDS = 4;
@@ -101,6 +102,8 @@ export const IN_BACKGROUND: WriteOptions = { in_background: true };
 
 export interface Store {
   readonly kind: "embedded" | "server";
+  /** Encrypts what is stored of channels and secrets. */
+  readonly vault: Vault;
   /**
    * Runs one query. Throws `503 store_unavailable` if the store cannot be reached or does not answer in time. The
    * read of a file runs on the event loop, so nothing cuts it short.
@@ -127,10 +130,10 @@ export interface Store {
   /** True while the server has a store other than that of {@link Store.keepTo}. */
   isOther(): boolean;
   /**
-   * From now on uses only the store with this signing secret. While the server has another one, such as an empty
+   * From now on uses only the store whose signing secret is stored as `signing_value`. While the server has another one, such as an empty
    * one after a loss, every use is `503 store_unavailable`. A file is known by itself ({@link Store.gone}).
    */
-  keepTo(signing_secret: string): void;
+  keepTo(signing_value: string): void;
   /**
    * Calls `changed` soon after any process commits an event, and `reconnected` after a lost connection is back. A file
    * calls neither.

@@ -1,4 +1,4 @@
-/** Tells whether a write-ahead log belongs to the file beside it. Writes nothing. */
+/** Tells by their bytes what a file is, and whether a write-ahead log belongs to the file beside it. Writes nothing. */
 
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 
@@ -19,6 +19,22 @@ export function hasFrames(log: string): boolean {
 /** True if the header of the file says so; false also for a file that is not a database. */
 export function isInWalMode(path: string): boolean {
   return firstBytes(path, FILE_HEADER)[WRITE_VERSION] === WAL_MODE;
+}
+
+const MAGIC = "SQLite format 3\0";
+
+/**
+ * What the header says: a database, an encrypted one, or something else. libSQL encrypts the header but for the fields
+ * from the page size to the fractions of a page, which are the same in every database.
+ */
+export function formOf(path: string): "plain" | "encrypted" | "other" {
+  const header = firstBytes(path, FILE_HEADER);
+  if (header.length < FILE_HEADER) return "other";
+  if (header.toString("latin1", 0, MAGIC.length) === MAGIC) return "plain";
+  const size = header.readUInt16BE(16);
+  const is_size = size === 1 || (size >= 512 && (size & (size - 1)) === 0);
+  const is_mode = [1, 2].includes(header[WRITE_VERSION]!);
+  return is_size && is_mode && header.readUIntBE(21, 3) === 0x40_20_20 ? "encrypted" : "other";
 }
 
 /**

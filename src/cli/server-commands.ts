@@ -72,4 +72,18 @@ export function addStore(program: Command, io: Io): void {
     .action(async (from: string, to: string) =>
       (await import("./backup.ts")).migrate(io, from, to),
     );
+  program
+    .command("rekey")
+    .description("encrypt the store with another key, or with none; stop Relay first")
+    .option("--new-key-file <file>", "file with the new key, as openssl rand -base64 32 makes it")
+    .option("--remove-key", "decrypt the store instead")
+    .addHelpText(
+      "after",
+      examples(
+        "relay rekey --new-key-file relay.key",
+        "DATABASE_ENCRYPTION_KEY_FILE=relay.key relay rekey --new-key-file relay-2.key",
+        "DATABASE_ENCRYPTION_KEY_FILE=relay.key relay rekey --remove-key",
+      ) + OF_STORE,
+    )
+    .action(async (options) => (await import("./rekey.ts")).rekeyStore(io, options));
 }

@@ -3,9 +3,11 @@
 import { backupStore } from "../../db/backup/backup.ts";
 import { BackupError, listBackups } from "../../db/backup/backup-files.ts";
 import { createBackupRecord } from "../../db/backups.ts";
+import { assertUsable } from "../../db/secrets.ts";
 import { storeBytes } from "../../db/statistics.ts";
-import { assertCompatible, OutdatedError } from "../../db/store/compatibility.ts";
+import { OutdatedError } from "../../db/store/compatibility.ts";
 import { STORE_SECONDS } from "../../db/store/store.ts";
+import { RefusedStore } from "../../db/store/store-contents.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { secondsOf } from "../config-values.ts";
@@ -49,8 +51,8 @@ export function createBackground(options: BackgroundOptions) {
       }),
       compareClocks: clocks.look,
       checkVersion: () =>
-        assertCompatible(store).catch((error: unknown) => {
-          if (!(error instanceof OutdatedError)) throw error;
+        assertUsable(store).catch((error: unknown) => {
+          if (!(error instanceof OutdatedError || error instanceof RefusedStore)) throw error;
           endProcess(error.message);
         }),
     }),

@@ -15,6 +15,8 @@ import {
   renewListeners,
 } from "../../db/notify/listeners.ts";
 import { IN_BACKGROUND, type Statement } from "../../db/store/store.ts";
+import { PLACES } from "../../db/store/vault.ts";
+import { describeError } from "../log.ts";
 import type { ListenerHealth } from "../model/notification.ts";
 import { createOutage } from "../observability/outages.ts";
 import { createTurns } from "../overload/turns.ts";
@@ -142,6 +144,16 @@ export function createListener(options: ListenerOptions) {
     );
   };
 
+  /** The address of a channel or link; null for one that was encrypted with another key. */
+  const openAddress = (id: string, stored: string): string | null => {
+    try {
+      return store.vault.open(PLACES.address(id), stored);
+    } catch (error) {
+      log.warn("address not readable", { id, ...describeError(error) });
+      return null;
+    }
+  };
+
   /** Reads the channels and links of keys, and opens what they need. `claimed`: positions of new keys. */
   const load = async (
     keys: readonly string[],
@@ -157,12 +169,14 @@ export function createListener(options: ListenerOptions) {
         .filter(([one]) => one === key)
         .sort(([, , a], [, , b]) => (a < b ? -1 : 1));
       const members: Members = {
-        channels: of_key.flatMap(([, , channel_id, account_id, address, link, error]) =>
-          link ? [] : [{ channel_id, account_id, address, error }],
-        ),
-        links: of_key.flatMap(([, , link_id, account_id, address, link]) =>
-          link ? [{ link_id, account_id, address }] : [],
-        ),
+        channels: of_key.flatMap(([, , channel_id, account_id, stored, link, error]) => {
+          const address = link ? null : openAddress(channel_id, stored);
+          return address === null ? [] : [{ channel_id, account_id, address, error }];
+        }),
+        links: of_key.flatMap(([, , link_id, account_id, stored, link]) => {
+          const address = link ? openAddress(link_id, stored) : null;
+          return address === null ? [] : [{ link_id, account_id, address }];
+        }),
       };
       const channel = able.find(({ name }) => name === of_key[0]?.[1]);
       const stored = claimed.get(key);

@@ -25,6 +25,7 @@ import { isImportant } from "./settings-filter.ts";
 type Preparation =
   | {
       readonly is: "ready";
+      /** As it is stored. */
       readonly address: string;
       readonly request: unknown;
       /** True if it is sent without a sound because of the channel's quiet hours. */
@@ -48,6 +49,8 @@ export interface PrepareContext extends ContentOptions {
   readonly base_url: string | null;
   /** Pending questions by the id of their task. */
   readonly pending: ReadonlyMap<string, number>;
+  /** Opens the stored address of a recipient. */
+  readonly openAddress: (recipient_id: string, stored: string) => string;
   readonly ticketOf: TicketOf;
   readonly codeOf: CodeOf;
 }
@@ -103,7 +106,9 @@ export function prepareDelivery(
         ? remindersOf(composed, settings.id, context)
         : [],
   };
-  const request = channel.render(notification, { address, delivery_id, base_url, ...about });
+  const opened = context.openAddress(delivery.recipient_id, address);
+  const to = { address: opened, delivery_id, base_url, ...about };
+  const request = channel.render(notification, to);
   if (request === null) return obsolete("not_for_target");
   return { is: "ready", address, request, quiet, ends: composed.kind === "ended" };
 }

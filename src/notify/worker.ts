@@ -5,6 +5,7 @@
 
 import type { ClaimedDelivery } from "../../db/notify/queue.ts";
 import { IN_BACKGROUND, type Statement, type Store } from "../../db/store/store.ts";
+import { PLACES } from "../../db/store/vault.ts";
 import type { Clock } from "../clock.ts";
 import type { Ids } from "../ids.ts";
 import type { Log } from "../log.ts";
@@ -47,6 +48,7 @@ interface WorkerOptions extends Pick<PrepareContext, "full" | "base_url" | "tick
 
 /** A request that was sent for a delivery. */
 interface SentRequest {
+  /** As it is stored. */
   readonly address: string;
   /** `turn` of {@link createAddressHolds} when it was sent. */
   readonly turn: number;
@@ -66,6 +68,8 @@ export function createDeliveryWorker(options: WorkerOptions) {
   let due: number | undefined;
 
   const secondsOf = ({ least, spread }: Delay) => least + ids.jitter() * spread;
+  const openAddress = (recipient_id: string, stored: string) =>
+    store.vault.open(PLACES.address(recipient_id), stored);
   /** Epoch seconds of the end of a delay. */
   const after = (delay: Delay) => clock.now() + secondsOf(delay);
   const holds = createAddressHolds((delay) => clock.elapsed() + secondsOf(delay));
@@ -207,7 +211,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
     const now = clock.now();
     const ending = { claimed, now, clears };
     const attempt = { ...claimed.channel, subject: claimed.delivery.subject };
-    const prepared = prepareDelivery(claimed, channel, { ...options, now, pending });
+    const prepared = prepareDelivery(claimed, channel, { ...options, openAddress, now, pending });
     if (prepared.is === "elsewhere") {
       const moved = { tried: false, lane: prepared.lane };
       return settle(held_until, putOff({ ...ending, due_at: now, ...moved }));

@@ -10,8 +10,10 @@ import {
   linkById,
   visitLink,
 } from "../../db/channel-links.ts";
+import { sealSecret } from "../../db/channel-secrets.ts";
 import { channelById, insertTarget, NEW_CHANNEL } from "../../db/channels.ts";
 import type { Statement } from "../../db/store/store.ts";
+import { PLACES } from "../../db/store/vault.ts";
 import { fail, failFields, failNotFound } from "../errors.ts";
 import { digest } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
@@ -55,6 +57,7 @@ const OPENED =
 
 export function createChannelLinks(deps: ChannelLinksDeps) {
   const { store, clock, ids, signer, assertLive, assertPastTrial, linkedChannel } = deps;
+  const { vault } = store;
 
   /** The code of a link follows from its id, so the store has only the digest. */
   const codeOf = (link_id: string): string => signer.sign("channel_link", link_id);
@@ -107,7 +110,7 @@ export function createChannelLinks(deps: ChannelLinksDeps) {
         type,
         label,
         listener: listen.keyOf(address) ?? "",
-        address,
+        address: vault.seal(PLACES.address(id), address),
         code_digest: digest(codeOf(id)),
         visitor: null,
         created_at,
@@ -121,7 +124,8 @@ export function createChannelLinks(deps: ChannelLinksDeps) {
     /** The link, and who opened it. `404 not_found` once it has expired or was confirmed. */
     async get(caller: AccountCaller, id: string): Promise<ChannelLink> {
       const row = await find(caller, id);
-      return toLink(row, channelOf(row.type).links.linkOf(row.address, codeOf(id)));
+      const address = vault.open(PLACES.address(id), row.address);
+      return toLink(row, channelOf(row.type).links.linkOf(address, codeOf(id)));
     },
 
     /**
@@ -145,12 +149,13 @@ export function createChannelLinks(deps: ChannelLinksDeps) {
         await assertPastTrial(caller);
         if (visitor === null) return fail("link_not_opened");
         const { lane, links } = channelOf(type);
-        const { address } = visitor;
+        const address = vault.open(PLACES.visitor(link_id), visitor.address);
         const url = links.urlOf(address);
         const { origin, host } = new URL(url);
         const now = clock.now();
         const of = { id, account_id };
         const endpoint_digest = digest(JSON.stringify([account_id, type, address]));
+        const secret = sealSecret(vault, id, { url, address });
         const channel = {
           ...NEW_CHANNEL,
           ...of,
@@ -165,7 +170,7 @@ export function createChannelLinks(deps: ChannelLinksDeps) {
           origin,
           hint: hintOf(url),
           session_id: null,
-          secret: { url, address },
+          secret,
           endpoint_digest,
           host,
           revision: ids.unique(),
@@ -174,7 +179,7 @@ export function createChannelLinks(deps: ChannelLinksDeps) {
         const results = await store.write([
           deleteRelinkedChannel({ ...of, link_id, endpoint_digest }),
           insertLinkedChannel({ ...channel, link_id }),
-          insertTarget({ ...of, lane, address, now }),
+          insertTarget({ ...of, lane, address: secret.address ?? "", now }),
           endConfirmedLink({ id, link_id }),
         ]);
         if (results[1]!.changes === 0) {
@@ -198,7 +203,7 @@ export function createChannelLinks(deps: ChannelLinksDeps) {
       const [noted] = await store.write([
         visitLink({
           code_digest,
-          visitor: { ...shown(from), address },
+          visitor: { ...shown(from), address: vault.seal(PLACES.visitor(link.id), address) },
           now,
           latest: now + CLOCKS_DIFFER,
         }),

@@ -1,5 +1,6 @@
 /** Creates and tests channels by their type: webhooks, and types whose notifications go through a lane (§19). */
 
+import { openSecret } from "../../db/channel-secrets.ts";
 import {
   channelFailed,
   channelGone,
@@ -11,7 +12,7 @@ import { noteListening } from "../../db/notify/listeners.ts";
 import type { ChannelSecret } from "../../db/notify/schema.ts";
 import { forgetTarget } from "../../db/notify/targets.ts";
 import { insertTestMessage } from "../../db/notify/webhook-queue.ts";
-import type { Statement } from "../../db/store/store.ts";
+import type { Statement, Store } from "../../db/store/store.ts";
 import type { Clock } from "../clock.ts";
 import { type FieldReasons, failFields } from "../errors.ts";
 import type { Ids } from "../ids.ts";
@@ -34,12 +35,13 @@ interface ChannelRow {
   readonly account_id: string;
   readonly label: string;
   readonly host: string;
+  /** As it is stored. */
   readonly secret: ChannelSecret;
   readonly listener: string | null;
 }
 
 interface NewSecret {
-  /** Stored, and never shown again. */
+  /** To be stored, and never shown again. */
   readonly secret: ChannelSecret;
   /** Shown once, in the answer that creates the channel. */
   readonly shown?: { readonly secret: string } | { readonly url: string };
@@ -74,6 +76,7 @@ export interface ChannelTransport {
 }
 
 interface TransportDeps {
+  readonly store: Store;
   readonly ids: Ids;
   readonly clock: Clock;
 }
@@ -83,6 +86,7 @@ export interface WebhookTransportDeps extends TransportDeps {
 }
 
 export function createWebhookTransport({
+  store,
   ids,
   clock,
   webhooks,
@@ -117,8 +121,9 @@ export function createWebhookTransport({
     ],
 
     async test(channel) {
-      const { id, account_id, host, secret } = channel;
-      const target = { url: secret.url, secret: secret.secret ?? "", host, account_id };
+      const { id, account_id, host } = channel;
+      const { url, secret = "" } = openSecret(store.vault, id, channel.secret);
+      const target = { url, secret, host, account_id };
       const verdict = await webhooks.sendNow(testMessage(channel, clock.now()), target);
       const has_button = false;
       if (!verdict) return { sent: false, reason: "busy", statements: [], has_button };
@@ -151,7 +156,7 @@ interface LaneTransportOptions extends Pick<LaneChannel, "lanes" | "listen"> {
 /** The transport of a channel that has `register`, which turns the client's input into an address. */
 export function createLaneTransport(
   { lanes, listen, register }: LaneTransportOptions,
-  { clock, sender, listener }: LaneTransportDeps,
+  { store, clock, sender, listener }: LaneTransportDeps,
 ): ChannelTransport {
   const lane = lanes[0]!;
   const target = ({ id, account_id, secret }: Omit<ChannelRow, "host" | "listener">, now: number) =>
@@ -171,7 +176,7 @@ export function createLaneTransport(
     async test(channel) {
       const { id, account_id, secret, asked_at } = channel;
       const notification = composeTest(id, { asked_at, expires_at: asked_at + TEST_LIFE });
-      const { address = "" } = secret;
+      const { address = "" } = openSecret(store.vault, id, secret);
       const listens = channel.listener !== null;
       const to = { channel_id: id, address, account_id };
       const verdict = await sender.sendNow(lane, notification, to);
@@ -187,8 +192,8 @@ export function createLaneTransport(
       // A channel in the state `gone` has lost its target.
       if (verdict.do === "finish") statements.push(target(channel, now));
       if (verdict.do === "forget_target") {
-        const of = { account_id, purpose: "alert", recipient_id: id, subject: "", lane, address };
-        statements.unshift(forgetTarget({ ...of, since: now }));
+        const of = { account_id, purpose: "alert", recipient_id: id, subject: "", lane };
+        statements.unshift(forgetTarget({ ...of, address: secret.address ?? "", since: now }));
       }
       return { sent: verdict.do === "finish", reason: verdict.reason, statements, has_button };
     },

@@ -1,5 +1,6 @@
 /** Notification channels: create, list, change, delete, test (§19). */
 
+import { sealSecret } from "../../db/channel-secrets.ts";
 import {
   channelById,
   channelsOfAccount,
@@ -115,8 +116,8 @@ export function createChannels(deps: ChannelsDeps) {
         buttons: buttons ?? null,
         replies: replies ?? null,
       });
-      const { secret, shown, exclusive, listener } = made;
-      const { url } = secret;
+      const { shown, exclusive, listener } = made;
+      const { url } = made.secret;
       const { account_id } = caller;
       const session_id = exclusive ? caller.session_id : null;
       const endpoint_digest = exclusive ? digest(url) : null;
@@ -149,6 +150,7 @@ export function createChannels(deps: ChannelsDeps) {
         hint: hintOf(url),
         reached_at: null,
       } as const;
+      const secret = sealSecret(store.vault, channel.id, made.secret);
       const row = insertChannel({
         ...NEW_CHANNEL,
         ...channel,

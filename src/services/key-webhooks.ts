@@ -1,5 +1,6 @@
 /** The webhook of a key: set, read, remove (§5.4.10 to §5.4.12). */
 
+import { sealSecret } from "../../db/channel-secrets.ts";
 import {
   claimKey,
   deleteKeyWebhook,
@@ -121,7 +122,7 @@ export function createKeyWebhooks(deps: KeyWebhooksDeps) {
             account_id,
             key_id,
             set_by: setter[0],
-            secret: { url, secret },
+            secret: sealSecret(store.vault, channel_id, { url, secret }),
             host,
             revision: changed.changed_revision,
           }),

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import {
   assertCompatible,
   OutdatedError,
+  oldestWithKey,
   raiseOldestVersion,
 } from "../../db/store/compatibility.ts";
 import { openEmbedded } from "../../db/store/embedded.ts";
@@ -54,6 +55,10 @@ test("a store names the oldest version that may use it, and that version line on
   await assertCompatible(store, "0.10.0");
   await assertCompatible(store, "1.0.0");
   expect(await rejectionOf(assertCompatible(store, "0.9.9"))).toBeInstanceOf(OutdatedError);
+  // Of an encrypted store, but a build never shuts itself out.
+  expect(["0.2.0", "0.3.0", "1.0.0"].map((one) => oldestWithKey(one))).toEqual([
+    ...["0.1.0", "0.3.0", "0.3.0"],
+  ]);
 });
 
 test("a start leaves a version line that is newer than the one of its own build", async () => {

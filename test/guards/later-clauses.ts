@@ -48,6 +48,7 @@ export const LATER_CLAUSES: readonly Clause[] = [
   clause("§11.4.8", "after a stop the store is the file alone"),
   clause("§11.4.9", "a process stays with the store it started with"),
   clause("§11.4.10", "who holds the write lock"),
+  clause("§11.4.11", "encryption at rest"),
   clause("§11.5.3", "differing clocks are reported; the earlier one decides what has expired"),
 
   clause("§11.6.1", "https and public unicast addresses only, each checked; no credentials"),

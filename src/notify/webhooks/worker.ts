@@ -3,6 +3,7 @@
  * each answer asks for (§19.4).
  */
 
+import { openSecret } from "../../../db/channel-secrets.ts";
 import {
   type ClaimedMessage,
   claimedMessages,
@@ -179,7 +180,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     if (!message) return write([dropMessage(back)]);
     const release = slots.take(channel.host, channel.account_id);
     if (!release) return write([putBackMessage(back)]);
-    const { url, secret = "" } = channel.secret;
+    const { url, secret = "" } = openSecret(store.vault, channel.id, channel.secret);
     const target = { url, secret, account_id: channel.account_id };
     const verdict = await send({ ...message, id }, target, cut.signal).finally(release);
     if (cut.signal.aborted && verdict.do === "again") return write([putBackMessage(back)]);
