@@ -46,6 +46,7 @@ export const inbox = router({
       errors: ["too_many_waits"],
       consumes: true,
       pages: true,
+      reads_first: true,
       only_waited: ({ wait = 0 }, result) =>
         wait > 0 && (result === null || (result as { items: Item[] }).items.length === 0),
       mcp: {
@@ -76,9 +77,10 @@ export const inbox = router({
     )
     .output(z.object({ items: z.array(Item), unread: Unread }).meta({ id: "InboxPage" }))
     .query(({ ctx, input }) => {
-      const { connection, effects, page_bytes } = ctx;
+      const { connection, effects, page_bytes, confirmed } = ctx;
       const { signal } = connection;
-      return ctx.services.inbox.read(ctx.caller, input, { signal, effects, page_bytes });
+      const options = { signal, effects, page_bytes, confirmed };
+      return ctx.services.inbox.read(ctx.caller, input, options);
     }),
 
   ofKey: account

@@ -81,6 +81,7 @@ export const questions = router({
         description: PAGING_NOTE,
       }),
       pages: true,
+      reads_first: true,
       rules: (caller, raw) => ({
         ...keyIdRule({ required: false })(caller, raw),
         ...searchRule(caller, raw),
@@ -133,6 +134,7 @@ export const questions = router({
       status: 201,
       may_exist: true,
       accepts_idempotency_key: true,
+      reads_first: true,
       rules: askRule,
       query: ["wait"],
       errors: ["not_found", "too_many_pending_questions", "request_mismatch", "too_many_waits"],
@@ -161,9 +163,9 @@ export const questions = router({
     .input(QuestionInput.extend({ wait: Wait }).meta({ id: "QuestionCreate" }))
     .output(Question)
     .mutation(async ({ ctx, input: { wait = 0, ...input } }) => {
-      const { idempotent_request, asking, session, outcome, connection } = ctx;
+      const { idempotent_request, asking, session, outcome, connection, confirmed } = ctx;
       const { signal } = connection;
-      const options = { wait, signal, idempotent_request, asking, session };
+      const options = { wait, signal, idempotent_request, asking, session, confirmed };
       const { question, existing } = await ctx.services.questions.ask(ctx.caller, input, options);
       outcome.existing = existing;
       return question;
@@ -193,13 +195,14 @@ export const questions = router({
     .input(z.strictObject({ question_id: Id, wait: Wait }))
     .output(Question)
     .query(({ ctx, input: { question_id, wait = 0 } }) => {
-      const { connection, effects, asking } = ctx;
+      const { connection, effects, asking, confirmed } = ctx;
       const { signal } = connection;
       return ctx.services.questions.read(ctx.caller, question_id, {
         wait,
         signal,
         effects,
         asking,
+        confirmed,
       });
     }),
 
@@ -212,6 +215,7 @@ export const questions = router({
       }),
       accepts_idempotency_key: true,
       accepts_ticket: true,
+      reads_first: true,
       errors: ["not_found", "question_not_pending"],
     })
     .input(
@@ -234,6 +238,7 @@ export const questions = router({
         idempotent_request: ctx.idempotent_request,
         note: input.note,
         by_api: ctx.by_rest,
+        confirmed: ctx.confirmed,
       }),
     ),
 

@@ -20,6 +20,7 @@ export const tasks = router({
         description: `${PAGING_NOTE} With \`priority\` it may hold none and still carry a \`next_cursor\`.`,
       }),
       pages: true,
+      reads_first: true,
       rules: keyIdRule({ required: false }),
       errors: ["not_found"],
       mcp: {
@@ -57,6 +58,7 @@ export const tasks = router({
       }),
       status: 201,
       accepts_idempotency_key: true,
+      reads_first: true,
       rules: keyIdRule({ required: true }),
       errors: ["not_found", "too_many_tasks"],
       mcp: {
@@ -132,6 +134,7 @@ export const tasks = router({
         summary: "Change a task",
         description: "Fields that are absent do not change.",
       }),
+      reads_first: true,
       errors: ["not_found"],
       mcp: {
         name: "update_task",
@@ -147,7 +150,7 @@ export const tasks = router({
     .input(TaskPatch.extend({ task_id: Id }).meta({ id: "TaskUpdate" }))
     .output(Task)
     .mutation(({ ctx, input: { task_id, ...patch } }) =>
-      ctx.services.tasks.update(ctx.caller, task_id, patch),
+      ctx.services.tasks.update(ctx.caller, task_id, patch, ctx.confirmed),
     ),
 
   delete: anyone

@@ -23,8 +23,6 @@ export interface RequestContext extends Context {
   batch: BatchBudget | null;
   accepts_tickets: boolean;
   by_rest: boolean;
-  /** The use of the credential before this request; null without a caller. */
-  readonly usage: Usage | null;
 }
 
 export type CreateContext = ReturnType<typeof createContextFactory>;
@@ -44,13 +42,15 @@ export function createContextFactory({ services, isForeign, recordUse }: Context
     const { method } = request;
     const head = method === "HEAD";
     const effects = !head && !(method === "GET" && isForeign(request));
-    const found = open
-      ? null
-      : ((recall ? scope.credential.recall() : null) ?? (await scope.credential.authenticate()));
+    const { credential } = scope;
     const host = hostOf(request.headers.get("x-agent-host"));
+    const record = effects ? (usage: Usage) => recordUse(usage, host) : null;
+    const recalled = recall && !open ? credential.recall(record) : null;
+    const found = open ? null : (recalled ?? (await credential.authenticate()));
     return {
       services,
       caller: found?.caller ?? null,
+      confirmed: () => credential.confirmed(),
       accepts_tickets: false,
       by_rest: false,
       host,
@@ -66,8 +66,8 @@ export function createContextFactory({ services, isForeign, recordUse }: Context
       scope,
       page_bytes: LIMITS.page_bytes,
       batch: null,
-      usage: found?.usage ?? null,
-      recorded: found?.usage && effects ? recordUse(found.usage, host) : undefined,
+      // Of a recalled credential, `confirm` records the use.
+      recorded: !recalled && found?.usage ? record?.(found.usage) : undefined,
     };
   };
 }

@@ -26,7 +26,7 @@ import { failWrongKind } from "../rpc/execute.ts";
 import { createSignedTokens, type Signer } from "../signer.ts";
 import { acceptsStream, answerStream, hookOptions, withExactArguments } from "./approve.ts";
 import type { Bodies } from "./body.ts";
-import type { CreateContext } from "./context.ts";
+import type { CreateContext, RequestContext } from "./context.ts";
 import type { RequestScope } from "./request-scope.ts";
 import { API_HEADERS, chargeResponse, json, problem, STREAM_HEADERS } from "./respond.ts";
 import { type Handler, logInternal } from "./rest.ts";
@@ -164,15 +164,13 @@ export function createMcp(options: McpOptions): Handler {
     }
   };
 
-  return async (request, scope) => {
-    const foreign = options.foreignSource(request);
-    if (foreign) return refuseSource(foreign, scope);
-    // A body that is not UTF-8 is refused only after the credential (§9.4.2).
-    const text = await bodies.read(scope).catch((error: unknown) => {
-      if (error instanceof ServiceError && error.code === "invalid_json") return error;
-      throw error;
-    });
-    const ctx = await createContext(scope, null, false);
+  /** Answers a request whose credential may not be confirmed yet. `text` is an error when the body could not be read. */
+  const answer = async (
+    request: Request,
+    scope: RequestScope,
+    ctx: RequestContext,
+    text: string | ServiceError | null,
+  ): Promise<Response> => {
     const caller = ctx.caller ?? fail("unauthorized");
     if (caller.kind !== "key") {
       scope.charges.charge();
@@ -181,16 +179,25 @@ export function createMcp(options: McpOptions): Handler {
     const { key_id } = caller;
     const { body, message } = read(text, request.headers, key_id);
     const { kind, client } = message;
+    const early = kind === "request" && servers.readsFirst(message);
+    if (!early) await ctx.confirmed();
     const enter = (action: string, error: ServiceError | null) =>
       scope.ended({ action, host: ctx.host, error }, { client });
-    const { usage } = ctx;
-    const recorded = Promise.all([ctx.recorded, usage && client && recordClient(usage, client)]);
+    const record = () => {
+      const usage = scope.credential.usage();
+      return Promise.all([ctx.recorded, usage && client && recordClient(usage, client)]);
+    };
+    const recorded = early ? null : record();
+    const settleUse = async (): Promise<void> => {
+      if (early) await ctx.confirmed();
+      await (recorded ?? record());
+    };
     let hook: HookOptions | null = null;
     try {
       scope.charges.charge();
       if (kind === "request") hook = hookOptions(request, message);
     } catch (refusing) {
-      await recorded;
+      await settleUse();
       // A notification is never logged (§15.1.2).
       if (kind !== "notification") enter(servers.actionOf(message), toServiceError(refusing));
       throw refusing;
@@ -233,7 +240,7 @@ export function createMcp(options: McpOptions): Handler {
     const { response, ended } = call.hook?.streams
       ? serveStream(call, request_body, scope)
       : {
-          response: await serve(call, message, request_body, scope).finally(() => recorded),
+          response: await serve(call, message, request_body, scope).finally(settleUse),
           ended: undefined,
         };
     const settled = () => {
@@ -243,8 +250,20 @@ export function createMcp(options: McpOptions): Handler {
     };
     // A streamed answer ends after this.
     const over = ended ?? call.work ?? Promise.resolve();
-    void over.finally(() => recorded).then(settled, settled);
+    void over.finally(settleUse).then(settled, settled);
     return response;
+  };
+
+  return async (request, scope) => {
+    const foreign = options.foreignSource(request);
+    if (foreign) return refuseSource(foreign, scope);
+    // A body that is not UTF-8 is refused only after the credential (§9.4.2).
+    const text = await bodies.read(scope).catch((error: unknown) => {
+      if (error instanceof ServiceError && error.code === "invalid_json") return error;
+      throw error;
+    });
+    const ctx = await createContext(scope, null, false, true);
+    return scope.credential.confirm(answer(request, scope, ctx, text));
   };
 
   /** Logs the refusal, so that the person sees why their agent fails. The address is probably wrong. */

@@ -1,8 +1,11 @@
 /** The credential of one request: who sent it, looked up when that is first needed. */
 
-import type { Auth, Authenticated, Refusal } from "../auth/authenticate.ts";
+import type { Auth, Authenticated, Refusal, Usage } from "../auth/authenticate.ts";
 import { blocked, fail, ServiceError } from "../errors.ts";
 import type { CredentialHolder } from "../model/caller.ts";
+
+/** Records a use of a credential; undefined when nothing is due. */
+type RecordUse = (usage: Usage) => Promise<void> | undefined;
 
 /** A class, since thousands of requests that wait hold one each. */
 export class RequestCredential {
@@ -10,6 +13,11 @@ export class RequestCredential {
   /** The `Authorization` header. */
   readonly header: string | null;
   #caller: CredentialHolder | null | undefined;
+  /** The use of the credential before this request, once it was looked up; null without a valid one. */
+  #usage: Usage | null = null;
+  /** Records the use of a recalled credential, once it was looked up; and the recording. */
+  #record: RecordUse | null = null;
+  #recording: Promise<void> | undefined;
   /** Why the header was rejected. */
   #refusal: Refusal = "unknown";
   /** The look-up of a credential that was recalled. */
@@ -25,6 +33,11 @@ export class RequestCredential {
     return this.#caller;
   }
 
+  /** The use of the credential before this request; null before it was looked up, and for a ticket. */
+  usage(): Usage | null {
+    return this.#usage;
+  }
+
   /** Looks the credential up. */
   authenticate(): Promise<Authenticated | null> {
     return this.#lookUp(this.#auth.authenticate(this.header));
@@ -33,6 +46,8 @@ export class RequestCredential {
   async #lookUp(looking: Promise<Authenticated | null>): Promise<Authenticated | null> {
     const found = await looking;
     this.#caller = found?.caller ?? null;
+    this.#usage = found?.usage ?? null;
+    if (this.#usage) this.#recording = this.#record?.(this.#usage);
     this.#refusal = found ? "unknown" : await this.#auth.whyRefused(this.header);
     return found;
   }
@@ -44,16 +59,27 @@ export class RequestCredential {
 
   /**
    * Returns what this process remembers of the credential, and begins to look it up; the outcome of the call must
-   * then go through {@link confirm}. Null when nothing is remembered.
+   * then go through {@link confirm}, which waits for what `record` did. Null when nothing is remembered.
    */
-  recall(): Authenticated | null {
+  recall(record: RecordUse | null): Authenticated | null {
     const recalled = this.#auth.recall(this.header);
     if (!recalled) return null;
+    this.#record = record;
     this.#looked_up = this.#lookUp(this.#auth.confirm(recalled.caller));
     // Its error counts once the call has ended.
     this.#looked_up.catch(() => null);
     this.#caller = recalled.caller;
     return recalled;
+  }
+
+  /**
+   * Resolves once the credential of the call is known to be valid; throws `401 unauthorized` when a recalled one has
+   * ended. Await it before any effect.
+   */
+  async confirmed(): Promise<void> {
+    if (!this.#looked_up) return;
+    this.#auth.confirmNow();
+    if (!(await this.#looked_up)) fail("unauthorized");
   }
 
   /** Returns the outcome of `work`, or throws `401 unauthorized` when a recalled credential is no longer valid. */
@@ -63,7 +89,9 @@ export class RequestCredential {
     if (!looked_up) return work;
     const confirmed = async () => {
       this.#auth.confirmNow();
-      return (await looked_up) ? work : fail("unauthorized");
+      if (!(await looked_up)) fail("unauthorized");
+      if (this.#recording) await this.#recording;
+      return work;
     };
     return work.then(confirmed, confirmed);
   }

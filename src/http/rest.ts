@@ -59,6 +59,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
       access,
       consumes,
       pages,
+      reads_first,
       limit,
       accepts_ticket,
     } = procedure.meta;
@@ -79,8 +80,8 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
     const open = access === "none" ? openLimits(limit) : undefined;
     // A read that takes items out of an inbox must not lose them to a refused answer.
     const refusable = method === "GET" && consumes !== true;
-    // A page takes long compared with the round trip of a look-up.
-    const may_recall = method === "GET" && access !== "none" && pages !== true;
+    const may_recall =
+      access !== "none" && (reads_first === true || (method === "GET" && pages !== true));
 
     const handle: Handler = async (request, scope) => {
       let data: unknown = Object.create(null);
@@ -114,7 +115,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
 
       const faults: FieldReasons | null = Object.keys(rejected).length > 0 ? rejected : null;
       // A wait begins only with a credential that is known to be valid.
-      const recall = may_recall && !(data as { readonly wait?: unknown }).wait;
+      const recall = may_recall && !(data as { readonly wait?: unknown } | null)?.wait;
       const ctx = await createContext(scope, faults, access === "none", recall);
       ctx.accepts_tickets = true;
       ctx.by_rest = true;

@@ -211,6 +211,14 @@ export function createMcpServers(options: McpServersOptions) {
       return method === "tools/call" && tools.has(name) ? name : method;
     },
 
+    /** True for a tool call that waits for nothing, and awaits `ctx.confirmed` before its first effect. */
+    readsFirst({ method, params }: Pick<Message, "method" | "params">): boolean {
+      const tool = method === "tools/call" ? tools.get(params.name as string) : undefined;
+      if (!tool?.reads_first || params.requestState !== undefined) return false;
+      const { arguments: given = {} } = params;
+      return typeof given === "object" && given !== null && !("wait_seconds" in given);
+    },
+
     create(call: McpCall): Server {
       const server = new Server(info, server_options);
       const { method } = call;

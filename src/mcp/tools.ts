@@ -109,6 +109,9 @@ function toTool(procedure: Procedure<Context>, mcp: ToolMeta, list: SchemaList) 
     for_hooks: mcp.for_hooks === true,
     /** True: it accepts `wait_seconds`. */
     waits,
+    /** True: without a wait, it awaits `ctx.confirmed` before its first effect. */
+    reads_first:
+      meta.reads_first === true || (meta.openapi?.method === "GET" && meta.pages !== true),
     /** True: a wait may take several rounds. */
     rounds: mcp.rounds === true,
     /** Reads the arguments that a client sent. Never throws. */

@@ -57,6 +57,11 @@ export interface CallScope {
 export interface CallContext {
   /** Null without a valid credential. */
   readonly caller: CredentialHolder | null;
+  /**
+   * Resolves once the caller's credential is known to be valid; throws `401 unauthorized` when it has ended. A procedure
+   * with `reads_first`, and any other GET of a single resource, awaits it before its first effect.
+   */
+  readonly confirmed: () => Promise<void>;
   /** True: the surface accepts tickets, for procedures with `accepts_ticket`. */
   readonly accepts_tickets: boolean;
   /** True for a call over REST. */

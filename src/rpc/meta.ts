@@ -39,6 +39,11 @@ export interface RelayMeta extends Record<string, unknown> {
   readonly consumes?: boolean;
   /** True: an answer may be a page of up to `LIMITS.page_bytes`, so that calls take turns. */
   readonly pages?: boolean;
+  /**
+   * True: it reads before its first effect, and awaits `ctx.confirmed` in between. So a surface may begin it while the
+   * credential is looked up, which saves a round trip to a libSQL server.
+   */
+  readonly reads_first?: boolean;
   /** True: it waits for another service, so it may take longer than other requests. */
   readonly may_be_slow?: boolean;
   /** A limit of the client's address, checked before anything else. */

@@ -27,7 +27,7 @@ import { questionUnits } from "../model/question.ts";
 import { storedTask, type Task, taskUnits } from "../model/task.ts";
 import type { Keys } from "./keys.ts";
 import { untilDecided } from "./shared/commit.ts";
-import type { ServiceDeps } from "./shared/deps.ts";
+import { CHECKED, type Confirm, type ServiceDeps } from "./shared/deps.ts";
 import { createIdempotency } from "./shared/idempotency.ts";
 import { endPage, type PageQuery, readCursor, writeCursor } from "./shared/list-page.ts";
 import type { Tasks } from "./tasks.ts";
@@ -54,6 +54,7 @@ interface ReadOptions {
   readonly effects: boolean;
   /** Bytes of JSON for the items, at most; the other items stay unread. */
   readonly page_bytes: number;
+  readonly confirmed?: Confirm;
 }
 
 interface InboxRead extends PageSize {
@@ -120,13 +121,13 @@ export function createInbox(deps: InboxDeps) {
 
   /**
    * Returns the unread items after the position `acked`, and marks them read; with `peek`, only those before it.
-   * `recheck`: throws `401 unauthorized`, and marks nothing, if the credential has ended.
+   * `confirmed`: read together with the items; if it throws, nothing is marked.
    */
   const lookOnce = (
     caller: KeyCaller,
     { peek, acked, ...size }: InboxRead,
-    { effects, recheck }: { readonly effects: boolean; readonly recheck: boolean },
-  ): Promise<Item[]> =>
+    { effects, confirmed }: { readonly effects: boolean; readonly confirmed: Confirm },
+  ): Promise<{ readonly items: Item[]; readonly none_left: boolean }> =>
     untilDecided(async () => {
       const { key_id } = caller;
       // Read before the items: if it is still unread when they are marked, nobody took any of them.
@@ -134,10 +135,7 @@ export function createInbox(deps: InboxDeps) {
       const unread = (last: number | undefined, limit: number) =>
         unreadItems({ key_id, after: last ?? acked, limit });
       // Both at once: one round trip.
-      const [{ page: rows }] = await Promise.all([
-        readPage(size, unread),
-        recheck && assertLive(caller),
-      ]);
+      const [{ page: rows }] = await Promise.all([readPage(size, unread), confirmed()]);
       const last = peek || rows.length === 0 ? acked : rows.at(-1)!.seq;
       const seen = effects ? await seenBy(caller, rows) : tasksOf(rows);
       const first = oldest?.[0] ?? (peek ? undefined : rows[0]?.item.id);
@@ -147,7 +145,10 @@ export function createInbox(deps: InboxDeps) {
         return undefined;
       }
       const items = rows.map((row) => toItem(row, seen));
-      return peek ? items : items.map((item) => ({ ...item, read_at }));
+      return {
+        items: peek ? items : items.map((item) => ({ ...item, read_at })),
+        none_left: rows.length === 0 && first === undefined,
+      };
     });
 
   /** The tasks of the items by id, after they are marked as seen by their agent. */
@@ -164,7 +165,7 @@ export function createInbox(deps: InboxDeps) {
      * each for one reader. `429 too_many_waits`.
      */
     async read(caller: KeyCaller, query: ReadQuery, options: ReadOptions) {
-      const { signal, effects, page_bytes } = options;
+      const { signal, effects, page_bytes, confirmed = CHECKED } = options;
       const { key_id, account_id } = caller;
       const { wait = 0, limit = LIMITS.inbox_page_default, peek = false, ack } = query;
       const look = {
@@ -173,9 +174,9 @@ export function createInbox(deps: InboxDeps) {
         peek: peek || !effects,
         acked: effects ? await positionOf(ack, key_id) : 0,
       };
-      const items =
+      const { items, none_left } =
         wait === 0 || !effects
-          ? await lookOnce(caller, look, { effects, recheck: false })
+          ? await lookOnce(caller, look, { effects, confirmed })
           : await waits.wait({
               owner: key_id,
               // The deletion of the key or the account ends the wait at once.
@@ -183,11 +184,12 @@ export function createInbox(deps: InboxDeps) {
               seconds: wait,
               signal,
               async read() {
-                const value = await lookOnce(caller, look, { effects, recheck: true });
-                return { value, done: value.length > 0 };
+                const recheck = () => assertLive(caller);
+                const value = await lookOnce(caller, look, { effects, confirmed: recheck });
+                return { value, done: value.items.length > 0 };
               },
             });
-      const { unread } = await unreadOf(key_id);
+      const unread = none_left ? 0 : (await unreadOf(key_id)).unread;
       return { items, unread };
     },
 

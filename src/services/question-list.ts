@@ -7,6 +7,7 @@ import { LIMITS } from "../limits.ts";
 import { type Caller, callerId } from "../model/caller.ts";
 import { type Question, questionUnits, wordsOf } from "../model/question.ts";
 import type { Keys } from "./keys.ts";
+import { CHECKED, type Confirm } from "./shared/deps.ts";
 import { endPage, type PageQuery, readCursor, readPage, writeCursor } from "./shared/list-page.ts";
 
 interface ListQuery extends PageQuery {
@@ -21,6 +22,7 @@ interface ListOptions {
   readonly effects: boolean;
   /** Bytes of JSON for the list page, at most. */
   readonly page_bytes: number;
+  readonly confirmed?: Confirm;
 }
 
 interface QuestionListDeps {
@@ -42,7 +44,11 @@ export function createQuestionList(deps: QuestionListDeps) {
   const { store, keys, agreedNow, assertOwnTask, expireDue, show } = deps;
 
   /** One list page, newest first; `status` is `pending` by default. `422 fields.cursor`. */
-  return async (caller: Caller, query: ListQuery, { effects, page_bytes }: ListOptions) => {
+  return async (
+    caller: Caller,
+    query: ListQuery,
+    { effects, page_bytes, confirmed = CHECKED }: ListOptions,
+  ) => {
     const statuses = query.status ?? ["pending" as const];
     const limit = query.limit ?? LIMITS.question_list;
     const of_key = caller.kind === "key" ? caller.key_id : query.key_id;
@@ -91,7 +97,10 @@ export function createQuestionList(deps: QuestionListDeps) {
       unitsOf: ({ question }) => questionUnits(question),
       recordOf: ({ question }) => question,
     });
-    if (caller.kind === "key" && effects) await show(page);
+    if (caller.kind === "key" && effects) {
+      await confirmed();
+      await show(page);
+    }
     const next = page.length < rows.length ? page.at(-1)!.question : down_to;
     return {
       questions: page.map(({ question }) => question),

@@ -29,7 +29,7 @@ import { createEarlierAsks } from "./earlier-asks.ts";
 import type { Keys } from "./keys.ts";
 import { createQuestionList } from "./question-list.ts";
 import { untilDecided } from "./shared/commit.ts";
-import { readOwn, type ServiceDeps } from "./shared/deps.ts";
+import { CHECKED, type Confirm, readOwn, type ServiceDeps } from "./shared/deps.ts";
 import { createIdempotency } from "./shared/idempotency.ts";
 import { createQuestionRows, type QuestionRevision } from "./shared/question-rows.ts";
 
@@ -47,6 +47,7 @@ interface WaitOptions {
    * join (§12.4.5).
    */
   readonly asking: boolean;
+  readonly confirmed?: Confirm;
 }
 
 interface AskOptions extends Omit<WaitOptions, "effects"> {
@@ -61,6 +62,7 @@ interface AnswerOptions {
   readonly note?: string | undefined;
   /** True: the answer came over REST, not from the page. */
   readonly by_api: boolean;
+  readonly confirmed?: Confirm;
 }
 
 interface AskedQuestion {
@@ -93,7 +95,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     );
 
   const read = async (caller: Caller, id: string, options: WaitOptions) => {
-    const { wait, signal, effects, asking } = options;
+    const { wait, signal, effects, asking, confirmed = CHECKED } = options;
     const waits_for_it = wait > 0 && effects;
     const found = caller.kind === "key" && effects && !asking ? showOne : undefined;
     let key_id: string;
@@ -102,6 +104,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       key_id = caller.key_id;
     } else {
       const row = await readNow(caller, id, effects);
+      if (effects) await confirmed();
       await found?.(row);
       if (effects) noteReceived(caller, row);
       if (!waits_for_it || row.question.status !== "pending") return row.question;
@@ -131,7 +134,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     async ask(
       caller: KeyCaller,
       input: QuestionInput,
-      { wait, signal, idempotent_request, asking, session }: AskOptions,
+      { wait, signal, idempotent_request, asking, session, confirmed = CHECKED }: AskOptions,
     ): Promise<AskedQuestion> {
       const { account_id, key_id } = caller;
       const now = clock.now();
@@ -148,6 +151,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       if (before !== undefined) return replay(before, false);
       const requested = await earlier.ofRequest(question);
       if (requested !== undefined) return replay(requested, true);
+      await confirmed();
 
       /** Throws the reason why the question cannot be asked, if there is one. */
       const refusal = async (): Promise<undefined> => {
@@ -237,14 +241,19 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       caller: AccountCaller,
       id: string,
       given: string,
-      { idempotent_request, note, by_api }: AnswerOptions,
+      { idempotent_request, note, by_api, confirmed = CHECKED }: AnswerOptions,
     ): Promise<Question> =>
       untilDecided(async () => {
-        const row = await readNow(caller, id);
+        const reading = readNow(caller, id);
+        // In the same round trip; a missing question is told first.
+        const repeated = idempotency.findResult(idempotent_request);
+        repeated.catch(() => undefined);
+        const row = await reading;
+        await confirmed();
         // Like lists, the response does not say where the answer came from.
         const { answered_from: _, ...question } = asListed(row.question);
         const answer = finalAnswer(question, given);
-        if ((await idempotency.findResult(idempotent_request)) !== undefined) return question;
+        if ((await repeated) !== undefined) return question;
         if (caller.ticket && question.answer === answer) return question;
         if (question.status !== "pending") {
           fail("question_not_pending", { detail: describeEnd(question) });

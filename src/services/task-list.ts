@@ -13,6 +13,7 @@ import { LIMITS } from "../limits.ts";
 import { type Caller, callerId } from "../model/caller.ts";
 import { TASK_STATUSES, type Task, taskUnits } from "../model/task.ts";
 import type { Keys } from "./keys.ts";
+import type { Confirm } from "./shared/deps.ts";
 import { endPage, type PageQuery, readCursor, readPage, writeCursor } from "./shared/list-page.ts";
 
 /** Bytes up to which a long text is always read with its row; longer texts are read once the list page is known. */
@@ -29,13 +30,18 @@ interface ListOptions {
   readonly effects: boolean;
   /** Bytes of JSON for the list page, at most. */
   readonly page_bytes: number;
+  readonly confirmed?: Confirm;
 }
 
 interface TaskListDeps {
   readonly store: Pick<Store, "read">;
   readonly keys: Pick<Keys, "find">;
   /** Marks tasks as seen by their agent, and leaves out deleted ones. */
-  readonly seen: (caller: Caller, rows: readonly TaskRow[]) => Promise<Task[]>;
+  readonly seen: (
+    caller: Caller,
+    rows: readonly TaskRow[],
+    confirmed: Confirm | undefined,
+  ) => Promise<Task[]>;
 }
 
 export function createTaskList({ store, keys, seen }: TaskListDeps) {
@@ -57,7 +63,11 @@ export function createTaskList({ store, keys, seen }: TaskListDeps) {
   };
 
   /** Returns a list page, newest `updated_at` first. `422 fields.cursor`. */
-  return async (caller: Caller, query: ListQuery, { effects, page_bytes }: ListOptions) => {
+  return async (
+    caller: Caller,
+    query: ListQuery,
+    { effects, page_bytes, confirmed }: ListOptions,
+  ) => {
     const of_key = caller.kind === "key" ? caller.key_id : query.key_id;
     const owner = of_key ?? caller.account_id;
     const statuses = query.status ?? TASK_STATUSES;
@@ -107,7 +117,9 @@ export function createTaskList({ store, keys, seen }: TaskListDeps) {
     const next = end() ?? down_to;
     return {
       tasks:
-        caller.kind === "key" && effects ? await seen(caller, page) : page.map(({ task }) => task),
+        caller.kind === "key" && effects
+          ? await seen(caller, page, confirmed)
+          : page.map(({ task }) => task),
       next_cursor:
         next && writeCursor({ at: Math.round(next.updated_at * 1000), id: next.id }, bound_to),
     };

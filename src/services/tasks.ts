@@ -19,7 +19,7 @@ import { newHistory } from "../model/task-history.ts";
 import type { TaskChange } from "../notify/plan.ts";
 import type { Keys } from "./keys.ts";
 import { eventOf } from "./shared/commit.ts";
-import { readOwn, type ServiceDeps } from "./shared/deps.ts";
+import { CHECKED, type Confirm, readOwn, type ServiceDeps } from "./shared/deps.ts";
 import { createIdempotency } from "./shared/idempotency.ts";
 import { createInboxWriter } from "./shared/inbox-writer.ts";
 import { createRowChain, type RowChange } from "./shared/row-chain.ts";
@@ -35,11 +35,13 @@ interface CreateOptions {
   /** Host name of the request. */
   readonly host: string | null;
   readonly idempotent_request: IdempotentRequest | null;
+  readonly confirmed?: Confirm;
 }
 
 interface ReadOptions {
   /** False for HEAD: the task is not marked as seen. */
   readonly effects: boolean;
+  readonly confirmed?: Confirm;
 }
 
 export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
@@ -77,9 +79,14 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
     });
 
   /** The tasks of a list page, marked as seen by their agent, in few commits; deleted ones are left out. */
-  const seeAll = async (caller: Caller, rows: readonly TaskRow[]): Promise<Task[]> => {
+  const seeAll = async (
+    caller: Caller,
+    rows: readonly TaskRow[],
+    confirmed = CHECKED,
+  ): Promise<Task[]> => {
     const unseen = rows.filter((row) => row.task.seen_at === null);
     if (unseen.length === 0) return rows.map((row) => row.task);
+    await confirmed();
     const seen: (Task | null)[] = [];
     // In stretches, so that one list page does not fill a whole commit.
     for (let from = 0; from < unseen.length; from += SEEN_STRETCH) {
@@ -114,7 +121,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
     async create(
       caller: Caller,
       input: TaskInput & { readonly key_id?: string },
-      { host, idempotent_request }: CreateOptions,
+      { host, idempotent_request, confirmed = CHECKED }: CreateOptions,
     ): Promise<Task> {
       const { account_id } = caller;
       const task = newTask({
@@ -132,6 +139,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
       };
       const before = await replay();
       if (before) return before;
+      await confirmed();
       const revision = ids.unique();
       const changed = { table: "tasks", id: task.id, revision } as const;
       const { id: task_id, key_id } = task;
@@ -169,18 +177,24 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
 
     seen: seeAll,
 
-    async read(caller: Caller, id: string, { effects }: ReadOptions): Promise<Task> {
+    async read(
+      caller: Caller,
+      id: string,
+      { effects, confirmed = CHECKED }: ReadOptions,
+    ): Promise<Task> {
       const row = await find(caller, id);
       if (caller.kind !== "key" || !effects || row.task.seen_at !== null) return row.task;
+      await confirmed();
       return see(caller, row);
     },
 
     list: createTaskList({ store, keys, seen: seeAll }),
 
     /** Changes a task; by its agent, this also marks it as seen. A PATCH without a change does nothing. */
-    update: (caller: Caller, id: string, patch: TaskPatch): Promise<Task> =>
+    update: (caller: Caller, id: string, patch: TaskPatch, confirmed = CHECKED): Promise<Task> =>
       chain.change({
         ...access(caller, id),
+        prepare: confirmed,
         decide(row) {
           const now = clock.now();
           const { task, changed } = changeTask(row.task, patch, now);

@@ -1,8 +1,9 @@
-/** On a libSQL server, a row is read together with the credential of its request. */
+/** Requests that read while their credential is looked up: round trips to a libSQL server, and no effect before it is known. */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
-import { ask, client, createPair, createTask } from "../support/client.ts";
+import { ask, client, createAgent, createPair, createTask } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
 import { startPipelineProxy } from "../support/pipeline-proxy.ts";
 import { createTestStore, STORE_KIND } from "../support/store.ts";
 import { until } from "../support/until.ts";
@@ -13,7 +14,7 @@ const server = test.if(STORE_KIND === "server");
 async function setUp() {
   const { url } = await createTestStore();
   const proxy = startPipelineProxy(url);
-  const app = await startTestApp({ database_url: proxy.url });
+  const app = await startTestApp({ database_url: STORE_KIND === "server" ? proxy.url : url });
   const peer = await startTestApp({ database_url: url });
   const { person, agent } = await createPair(app.url);
   const task = await createTask(agent.send);
@@ -50,5 +51,75 @@ server("a credential that ended is 401, whatever was read together with it", asy
   for (const at of [path, "/v1/tasks/none"]) {
     const answer = await exchange(app.url, "GET", at, { credential: agent.secret });
     expectProblem(answer, "unauthorized");
+  }
+});
+
+test("a credential that ended changes nothing, whatever its request reads first", async () => {
+  const { app, peer, person } = await setUp();
+  const others = client(peer.url, person.token);
+  /** What requests of a key can change. */
+  const stateOf = async (key_id: string) => {
+    const paths = [
+      `/v1/tasks?key_id=${key_id}`,
+      `/v1/questions?key_id=${key_id}&status=pending&status=answered`,
+      `/v1/keys/${key_id}/inbox`,
+    ] as const;
+    return Promise.all(paths.map(async (path) => (await others(`GET ${path}`)).body));
+  };
+  const call = (name: string, given: object) => ({
+    ...{ jsonrpc: "2.0", id: 1, method: "tools/call" },
+    params: { name, arguments: given },
+  });
+  const headers = { "idempotency-key": "again", accept: "application/json, text/event-stream" };
+  const requests: ((task_id: string) => readonly [`${string} /${string}`, object?])[] = [
+    (id) => [`PATCH /v1/tasks/${id}`, { status: "done" }],
+    (id) => [`GET /v1/tasks/${id}`],
+    () => ["GET /v1/tasks"],
+    () => ["POST /v1/tasks", { title: "Another" }],
+    () => ["POST /v1/questions", { prompt: "Another?" }],
+    () => ["GET /v1/inbox"],
+    (id) => ["POST /mcp", call("update_task", { task_id: id, status: "done" })],
+    (id) => ["POST /mcp", call("get_task", { task_id: id })],
+    () => ["POST /mcp", call("read_inbox", {})],
+  ];
+  const attempt = async (request: (typeof requests)[number]) => {
+    const { key, secret, send } = await createAgent(app.url, person);
+    const key_id = key.id;
+    const { id } = (await person.send("POST /v1/tasks", { title: "Unseen", key_id })).body;
+    // This process remembers the secret, which ends in another one.
+    expect((await send("GET /v1/agents")).status).toBe(200);
+    expect((await others(`POST /v1/keys/${key_id}/secret`, {})).status).toBe(200);
+    const before = await stateOf(key_id);
+    const [line, body] = request(id);
+    const answer = await client(app.url, secret)(line, body, { headers });
+    expect([line, answer.status, answer.body.code]).toEqual([line, 401, "unauthorized"]);
+    expect([line, ...(await stateOf(key_id))]).toEqual([line, ...before]);
+  };
+  await Promise.all(requests.map(attempt));
+});
+
+test("an answer by a sign-in that ended is refused, and the question stays open", async () => {
+  const { app, peer, person, agent } = await setUp();
+  const { id } = await ask(agent.send);
+  expect((await person.send("GET /v1/account")).status).toBe(200);
+  const token = `mca_${"m".repeat(43)}`;
+  await client(peer.url, person.token)("POST /v1/account/token", { token });
+  const path = `/v1/questions/${id}/answer`;
+  const answer = await exchange(app.url, "POST", path, {
+    ...{ credential: person.token, body: JSON.stringify({ answer: "Yes" }) },
+  });
+  expectProblem(answer, "unauthorized");
+  expect((await agent.send(`GET /v1/questions/${id}`)).body.status).toBe("pending");
+});
+
+test("the host of each request is recorded, also after one that another request has replaced", async () => {
+  const clock = createTestClock();
+  const app = await startTestApp({ clock });
+  const { person, agent } = await createPair(app.url);
+  for (const host of ["one", "two", "one"]) {
+    await clock.advance(2);
+    await agent.send("GET /v1/tasks", undefined, { headers: { "x-agent-host": host } });
+    const { body } = await person.send("GET /v1/keys");
+    expect(body.keys[0].last_host).toBe(host);
   }
 });

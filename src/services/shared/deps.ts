@@ -39,6 +39,12 @@ export interface ServiceDeps {
   };
 }
 
+/** Resolves once the caller's credential is known to be valid; throws `401 unauthorized`. Awaited before any effect. */
+export type Confirm = () => Promise<void>;
+
+/** For a caller whose credential was checked before. */
+export const CHECKED: Confirm = async () => {};
+
 /**
  * Reads one row in the scope of the caller. If there is none, throws `404 not_found` for the parameter `name`, or
  * `401 unauthorized` if the credential has ended.
