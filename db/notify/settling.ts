@@ -31,7 +31,7 @@ const next = sql`case kind
  */
 export function continued<A, B>(those: Sql<A>, rest: Sql<B>) {
   const again = sql`case when kind = 'silent' and ${rest} <> '[]' then ${now} else ${next} end`;
-  return sql`update pushes set lease = null, unclear = 0, attempts = 0, apns_id = ${UUID}, created_at = ${now},
+  return sql`update pushes set lease = null, unclear = 0, attempts = 0, apns_id = ${UUID}, created_at = ${now}, tried_at = null,
       parts = ${united(rest, sql`coalesce(more, '[]')`)}, more = null,
       due_at = ${again}, expires_at = max(expires_at, ${again} + case when kind = 'task' then ${ms(NOTIFICATION_LIMITS.alert_life)}
         when kind = 'update' then ${ms(NOTIFICATION_LIMITS.activity_life)} else ${ms(NOTIFICATION_LIMITS.silent_life)} end)
@@ -49,10 +49,11 @@ const back_at = sql`case when ${came} then min(${at("due_at")}, ${next}) else ${
 /**
  * Puts a delivery back until `due_at` with what came meanwhile, or until earlier if that is news. `tried`:
  * 0 if no attempt was made. `lane`: null leaves it as it is. A `clear` gets a longer life to be tried
- * again: without it a notification stays.
+ * again: without it a notification stays. `tried_at` becomes the end of the attempt, so that it shows by which clock
+ * `due_at` was written.
  */
 export const putBack = statement(
-  sql`update pushes set ${SET_BACK}, due_at = ${back_at},
+  sql`update pushes set ${SET_BACK}, due_at = ${back_at}, tried_at = ${now},
       apns_id = case when ${came} then ${UUID} else apns_id end,
       expires_at = case when kind = 'silent' and ${together} <> '[]'
         then max(expires_at, min(${back_at} + ${ms(NOTIFICATION_LIMITS.silent_life)}, created_at + ${ms(NOTIFICATION_LIMITS.clear_life)})) else expires_at end,
@@ -68,7 +69,8 @@ const now_address = sql`(select address from push_targets where ${targetOf(sql`p
  * if the same one was registered again. Placed before {@link dropDone}.
  */
 export const retryWithTarget = statement(
-  sql`update pushes set ${SET_BACK}, due_at = case when ${now_address} = ${p("address")} then ${at("later")} else ${at("due_at")} end
+  sql`update pushes set ${SET_BACK}, due_at = case when ${now_address} = ${p("address")} then ${at("later")} else ${at("due_at")} end,
+      tried_at = ${at("due_at")}
     where ${mine} and token is null and ${now_address} is not null`,
 );
 

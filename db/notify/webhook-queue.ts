@@ -63,11 +63,11 @@ const isWaiting = sql`m.channel_id = c.id and m.head = 1 and m.lease is null`;
 
 /**
  * Channels whose next message has a due time from a clock that was ahead of this one or was set back since:
- * it was tried or queued in the future, or is due later than any message can be.
+ * an attempt began or failed, or it was queued, in the future, or it is due later than any message can be.
  */
 export const misdatedChannels = statement(
-  sql`select id from (select id, due_at, claimed_at from channels where due_at > ${later(tolerance)} order by due_at desc limit ${number(checked)}) c
-    where claimed_at > ${later(tolerance)} or due_at > ${later(most_of_webhook)}
+  sql`select id from (select id, due_at, claimed_at, error_at from channels where due_at > ${later(tolerance)} order by due_at desc limit ${number(checked)}) c
+    where claimed_at > ${later(tolerance)} or error_at > ${later(tolerance)} or due_at > ${later(most_of_webhook)}
       or exists (select 1 from (select created_at, attempts from webhook_messages m where ${isWaiting} order by due_at desc limit 1)
         where attempts = 0 and created_at > ${later(tolerance)})`,
   { returns: rowsOf<[channel_id: string]>() },

@@ -3,7 +3,8 @@
 import { expect, test } from "bun:test";
 import { ask, createTask, WEBHOOK } from "../support/client.ts";
 import { startNtfyWorld } from "../support/ntfy-world.ts";
-import { startReceiver } from "../support/receiver.ts";
+import { gate, startReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
 
 const { clock, app, ntfy, rows, change, settled, begin, advance } = await startNtfyWorld();
 const receiver = startReceiver();
@@ -53,6 +54,34 @@ for (const back of [2 * HOUR, 600]) {
     expect(posted()).toBe(1);
   });
 }
+
+test("a retry does not wait for a clock that was ahead only while the attempt ended [§11.5.4]", async () => {
+  const { agent, topic, posted } = await beginBoth();
+  const answered = gate();
+  receiver.behave(() => answered.opened.then(() => 500));
+  await ask(agent.send);
+  await until(() => receiver.open() === 1);
+  clock.shiftWall(600);
+  answered.open();
+  await app.webhooks.settled();
+  expect(posted()).toBe(1);
+  clock.shiftWall(-600);
+  receiver.behave(() => 200);
+  await pass(SOON);
+  expect(posted()).toBe(1);
+
+  ntfy.take();
+  ntfy.behave("hang");
+  await ask(agent.send);
+  await until(() => ntfy.open() === 1);
+  clock.shiftWall(600);
+  const tries = async () => rows("select lease is null, attempts from pushes");
+  while (!Bun.deepEquals(await tries(), [[1, 1]])) await clock.advance(0.1);
+  clock.shiftWall(-600);
+  ntfy.behave("ok");
+  await pass(SOON);
+  expect(told()).toEqual([topic]);
+});
 
 test("a delivery put back by a process that was months ahead is sent once that process is gone [§11.5.4]", async () => {
   const { agent, topic, hook, posted } = await beginBoth();
