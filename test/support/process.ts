@@ -43,10 +43,12 @@ export async function startProcess(
   void collect(child.stderr, (text) => {
     log += text;
   });
-  const url = await until(() => {
-    if (child.exitCode !== null) throw new Error(`it ended: ${log}`);
-    return /listening at (\S+)/.exec(out)?.[1];
-  });
+  const url = await Promise.race([
+    until(() => /listening at (\S+)/.exec(out)?.[1]),
+    child.exited.then((code) => {
+      throw new Error(`it ended with ${code}: ${log}`);
+    }),
+  ]);
   return {
     url,
     pid: child.pid,
