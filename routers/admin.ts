@@ -21,11 +21,13 @@ import {
 } from "../src/model/admin.ts";
 import type { AdminCaller } from "../src/model/caller.ts";
 import { type LinkBase, Pairing } from "../src/model/pairing.ts";
+import { QuestionReport } from "../src/model/question-report.ts";
 import { Id } from "../src/model/text.ts";
 import { formatError, toTrpcError } from "../src/rpc/errors.ts";
 import type { Admin } from "../src/services/admin.ts";
 import type { Pairings } from "../src/services/pairings.ts";
 import type { People } from "../src/services/people.ts";
+import type { QuestionReports } from "../src/services/question-report.ts";
 
 /** The context of every admin procedure. */
 export interface AdminContext {
@@ -34,6 +36,7 @@ export interface AdminContext {
   readonly admin: Admin;
   readonly pairings: Pick<Pairings, "createByAdmin">;
   readonly people: Omit<People, "findInvitation" | "isInvitation">;
+  readonly reports: QuestionReports;
   /** The base address for links on another device. */
   readonly linkBase: () => LinkBase;
   /** A log whose lines have the id of the request (§1.2.11). */
@@ -115,6 +118,13 @@ export const adminRouter = t.router({
   store: figures.output(StoreFigures).query(({ ctx }) => ctx.admin.store()),
   outbox: figures.output(OutboxFigures).query(({ ctx }) => ctx.admin.outbox()),
   pushes: figures.output(PushFigures).query(({ ctx }) => ctx.admin.pushes()),
+
+  /** What became of a question, of any account, without its content (§4.3.3). `404 not_found`. */
+  question: admin
+    .input(z.strictObject({ question_id: Id }))
+    .output(QuestionReport)
+    .query(({ ctx, input }) => ctx.reports.read(input.question_id)),
+
   jobs: figures.output(JobList).query(({ ctx }) => ctx.admin.jobs()),
 });
 

@@ -43,6 +43,7 @@ import { createUnsentAnswers } from "./overload/unsent-answers.ts";
 import { createAdmin } from "./services/admin.ts";
 import { createAdminHealth } from "./services/admin-health.ts";
 import { createKeptMinutes } from "./services/kept-minutes.ts";
+import { createQuestionReports } from "./services/question-report.ts";
 import { createStoreStatistics } from "./services/store-statistics.ts";
 import { VERSION } from "./version.ts";
 
@@ -179,6 +180,7 @@ export async function createApp(
     admin,
     pairings: services.pairings,
     people: services.people,
+    reports: createQuestionReports({ store, clock, channelOf, laneHealth: core.laneHealth }),
     metrics: [
       ...monitor.metrics,
       unsent.metric,

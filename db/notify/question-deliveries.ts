@@ -22,7 +22,7 @@ const newId = <P>(ms: Sql<P>) =>
 const COLUMNS = sql`question_id, target_id, id, lane, label, status, queued_at, sent_at, shown_at, opened_at`;
 const PAGE_LABEL = "Open page";
 
-const { question_id: _, ...columns } = getTableColumns(questionDeliveries);
+const { question_id: _, failed_attempts: __, ...columns } = getTableColumns(questionDeliveries);
 const rows = qb.select(columns).from(questionDeliveries);
 export type DeliveryRow = Awaited<ReturnType<typeof rows.execute>>[number];
 

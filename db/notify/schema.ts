@@ -167,6 +167,8 @@ export const questionDeliveries = sqliteTable(
     sent_at: timestamp(),
     shown_at: timestamp(),
     opened_at: timestamp(),
+    /** The first and the newest attempts that failed, as JSON pairs of milliseconds and reason; null if none did. */
+    failed_attempts: text().default(sql`null`),
   },
   (t) => [primaryKey({ columns: [t.question_id, t.target_id] })],
 );

@@ -5,7 +5,7 @@ import { Argument, Command, CommanderError, Option } from "commander";
 import { VERSION } from "../version.ts";
 import { duration, percent } from "./duration.ts";
 import { oneLine } from "./escape.ts";
-import { examples } from "./help.ts";
+import { examples, JSON_OPTION } from "./help.ts";
 import { EXIT, Fault, type Io, OutputFault } from "./io.ts";
 import { addServer, addStore } from "./server-commands.ts";
 
@@ -93,8 +93,6 @@ function createProgram(io: Io, exit: Exit): Command {
   tab(program);
   return program;
 }
-
-const JSON_OPTION = ["--json", "print JSON, one value per line"] as const;
 
 function addAccess(program: Command, io: Io): void {
   program

@@ -1,9 +1,9 @@
-/** The commands for whoever runs the server: `serve` and `health`, and those of its store. */
+/** The commands for whoever runs the server: `serve`, `health` and `why`, and those of its store. */
 
 import type { Command } from "commander";
 import { count } from "./duration.ts";
 import { oneLine } from "./escape.ts";
-import { examples } from "./help.ts";
+import { examples, JSON_OPTION } from "./help.ts";
 import { EXIT, Fault, type Io } from "./io.ts";
 
 export function addServer(program: Command, io: Io, exit: (code: number) => void): void {
@@ -32,6 +32,14 @@ export function addServer(program: Command, io: Io, exit: (code: number) => void
       io.out(`${oneLine(text)}\n`);
       exit(ok ? EXIT.done : EXIT.no);
     });
+  program
+    .command("why")
+    .description("tell what became of a question, and why it reached nobody; for the administrator")
+    .argument("<id>", "id of the question")
+    .option("--url <url>", "address of the server (default: RELAY_URL, or PORT on this machine)")
+    .option(...JSON_OPTION)
+    .addHelpText("after", examples("ADMIN_TOKEN_FILE=admin-token relay why qst_01a2..."))
+    .action(async (id: string, options) => (await import("./why.ts")).why(io, id, options));
 }
 
 const OF_STORE =

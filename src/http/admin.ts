@@ -13,7 +13,7 @@ import { API_HEADERS, JSON_HEADERS } from "./respond.ts";
 import type { Handler } from "./rest.ts";
 import { createTrpcHandler } from "./trpc.ts";
 
-interface AdminOptions extends Pick<AdminContext, "admin" | "pairings" | "people"> {
+interface AdminOptions extends Pick<AdminContext, "admin" | "pairings" | "people" | "reports"> {
   /** Undefined: none of the paths exists. */
   readonly token: string | undefined;
   readonly metrics: readonly Metric[];
@@ -22,7 +22,7 @@ interface AdminOptions extends Pick<AdminContext, "admin" | "pairings" | "people
 
 /** Null without a token: the paths are then unknown. */
 export function createAdminSurface(options: AdminOptions) {
-  const { token, admin, pairings, people, metrics, bodies } = options;
+  const { token, admin, pairings, people, reports, metrics, bodies } = options;
   if (token === undefined) return null;
   const authenticate = createAdminAuth(token);
   const registry = createMetrics();
@@ -61,6 +61,7 @@ export function createAdminSurface(options: AdminOptions) {
         admin,
         pairings,
         people,
+        reports,
         linkBase: () => scope.linkBase(),
         log: () => scope.log(),
       };

@@ -4,6 +4,7 @@
  */
 
 import type { ClaimedDelivery } from "../../db/notify/queue.ts";
+import { noteFailedAttempt } from "../../db/question-report.ts";
 import { IN_BACKGROUND, type Statement, type Store } from "../../db/store/store.ts";
 import { PLACES } from "../../db/store/vault.ts";
 import type { Clock } from "../clock.ts";
@@ -160,6 +161,14 @@ export function createDeliveryWorker(options: WorkerOptions) {
     holds.release(address, turn);
   };
 
+  /** Keeps the reason of a failed attempt to deliver a question; the administrator may ask for it. */
+  const noteFailure = ({ delivery }: ClaimedDelivery, ends: boolean, verdict: Verdict) => {
+    const { question_id, recipient_id: target_id } = delivery;
+    if (verdict.do === "finish" || ends || question_id === null) return [];
+    if (verdict.do === "again" && verdict.tried === false) return [];
+    return [noteFailedAttempt({ question_id, target_id, at: clock.now(), reason: verdict.reason })];
+  };
+
   /** Carries out the verdict, and returns the statements that end this attempt. */
   const applyVerdict = (
     claimed: ClaimedDelivery,
@@ -247,7 +256,11 @@ export function createDeliveryWorker(options: WorkerOptions) {
       }
     }
     const statements = applyVerdict(claimed, { address, turn, quiet, ends }, verdict);
-    return settle(held_until, [...statements, ...noteOutcome({ ...attempt, now }, verdict)]);
+    return settle(held_until, [
+      ...noteFailure(claimed, ends, verdict),
+      ...statements,
+      ...noteOutcome({ ...attempt, now }, verdict),
+    ]);
   };
 
   /** Sends a request, and once more if the verdict asks for that at once. */

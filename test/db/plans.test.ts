@@ -68,6 +68,7 @@ const BOUNDED: readonly (readonly [part: string, bound: string])[] = [
   ["select id from tasks where key_id = ?", "tasks of a key, as it is deleted"],
   ["delete from pushes where account_id = ?", "what is queued for an account"],
   ["delete from channel_links where account_id = ?", "links of an account"],
+  ["from (select question_id, type, received_at, read_at from items", "10,000 rows; a report"],
   ["from channel_messages where (at, rowid) >", "the limit of the step"],
 ];
 

@@ -76,6 +76,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§4.1.7", "a 401 says whether the account token has ended"),
   clause("§4.2.1", "attestation when required"),
   clause("§4.3.2", "whether everything is well, for the administrator alone"),
+  clause("§4.3.3", "what became of a question, for the administrator alone"),
   clause("§4.4.1", "a blocked account is refused at once, in every process"),
   clause("§4.4.2", "after a block everything works as before"),
   clause("§4.4.3", "notifications and webhooks of a blocked account wait"),

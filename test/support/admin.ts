@@ -10,7 +10,7 @@ export const ADMIN_TOKEN = "an-admin-token-of-34-characters-ok";
 /** The environment of a server with an admin. */
 export const ADMIN = { ADMIN_TOKEN };
 
-/** Every admin procedure, and its input, if any. */
+/** Every query of the administrator that needs no input; `question` needs one. */
 export const PROCEDURES = [
   "overview",
   "accounts",

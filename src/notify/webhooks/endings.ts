@@ -13,6 +13,7 @@ import {
   putBackMessage,
   TESTS,
 } from "../../../db/notify/webhook-queue.ts";
+import { noteFailedAttempt } from "../../../db/question-report.ts";
 import type { Statement } from "../../../db/store/store.ts";
 import { backoff, type WebhookVerdict } from "./classify.ts";
 
@@ -42,7 +43,7 @@ export function endAttempt(
   { now, jitter }: { readonly now: number; readonly jitter: number },
 ): Statement[] {
   const { id } = claimed.channel;
-  const { seq, attempts, type } = claimed.message;
+  const { seq, attempts, type, subject } = claimed.message;
   const lease = claimed.message.lease ?? "";
   if (verdict.do === "finish") {
     const accepted = endDelivery(claimed, "sent", null, now);
@@ -51,13 +52,18 @@ export function endAttempt(
     return [...accepted, dropMessage({ seq, lease }), worked];
   }
   const { code } = verdict;
+  const noted =
+    type === "question.created"
+      ? [noteFailedAttempt({ question_id: subject, target_id: id, at: now, reason: code })]
+      : [];
   if (verdict.do === "end") {
     const refused = endDelivery(claimed, "failed", code, now);
-    return [...refused, channelGone({ id, now, code }), dropQueueOfGone({ id })];
+    return [...noted, ...refused, channelGone({ id, now, code }), dropQueueOfGone({ id })];
   }
   const hold = verdict.hold ?? 0;
   const due_at = now + Math.max(hold, backoff(attempts, jitter));
   return [
+    ...noted,
     putBackMessage({ seq, lease, due_at, tried: 1 }),
     channelFailed({ id, now, code, hold: Math.round(hold * 1000), refused: 0 }),
   ];

@@ -1,0 +1,1 @@
+ALTER TABLE `question_deliveries` ADD `failed_attempts` text DEFAULT null;

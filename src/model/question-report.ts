@@ -1,0 +1,317 @@
+/** What became of a question, in order of time and in words, without its content (§4.3.3); pure. */
+
+import { z } from "zod";
+import { Timestamp } from "./text.ts";
+
+const Attempt = z.object({ at: Timestamp, reason: z.string() });
+
+const ReportedTarget = z.object({
+  /** Id of the device or channel; `page` for open pages. */
+  id: z.string(),
+  /** As in a delivery (§2.11): the type of a channel, or `page`. */
+  type: z.string(),
+  /** As in a delivery (§2.11). */
+  status: z.string(),
+  reason: z.string().nullable(),
+  queued_at: Timestamp,
+  sent_at: Timestamp.nullable(),
+  shown_at: Timestamp.nullable(),
+  opened_at: Timestamp.nullable(),
+  /** The first and the newest attempts that failed, at most 10. */
+  failed_attempts: z.array(Attempt),
+  /** When it is tried next; null if nothing waits. */
+  next_attempt_at: Timestamp.nullable(),
+  /** The state of the channel now; null for a device, a page, or a channel that is gone with its account or sign-in. */
+  state: z.string().nullable(),
+});
+export type ReportedTarget = z.infer<typeof ReportedTarget>;
+
+export const QuestionReport = z.object({
+  question: z.object({
+    id: z.string(),
+    account_id: z.string(),
+    key_id: z.string(),
+    task_id: z.string().nullable(),
+    status: z.string(),
+    asks_permission: z.boolean(),
+    asked_at: Timestamp,
+    expires_at: Timestamp,
+    answered_at: Timestamp.nullable(),
+    cancelled_at: Timestamp.nullable(),
+  }),
+  targets: z.array(ReportedTarget),
+  /** What happened, the oldest first. `text` is a sentence, whose words may change. */
+  history: z.array(z.object({ at: Timestamp, text: z.string() })),
+  /** Sentences about what holds now. */
+  now: z.array(z.string()),
+  /** The whole in one sentence. */
+  conclusion: z.string(),
+});
+export type QuestionReport = z.infer<typeof QuestionReport>;
+
+/** What is known about the question besides its {@link QuestionReport.question} and targets. */
+export interface ReportFacts extends Pick<QuestionReport, "question" | "targets"> {
+  /** Notifications that were accepted or given up; a question that rang again has several of one target. */
+  readonly outcomes: readonly {
+    readonly target_id: string;
+    readonly was_sent: boolean;
+    readonly at: number;
+  }[];
+  /** The channels that the account has now. `is_on`: this server can send to it. */
+  readonly channels: readonly {
+    readonly id: string;
+    readonly type: string;
+    readonly state: string;
+    readonly error_code: string | null;
+    readonly created_at: number;
+    readonly is_on: boolean;
+  }[];
+  /** Webhooks among the targets that never answered a test, so nothing else is sent to them. */
+  readonly unconfirmed: ReadonlySet<string>;
+  /** Devices of the account that take notifications. */
+  readonly devices: number;
+  readonly page_is_open: boolean;
+  readonly blocked_at: number | null;
+  readonly account_is_gone: boolean;
+  readonly key_is_gone: boolean;
+  readonly rings_at: number | null;
+  readonly remind_at: number | null;
+  readonly answered: {
+    /** The channel that the answer came by; null for a sign-in. */
+    readonly channel: { readonly id: string; readonly type: string | null } | null;
+    readonly session_id: string | null;
+    readonly by_api: boolean;
+  };
+  /** The answer in the inbox of the agent; null if it is not there. */
+  readonly item: { readonly received_at: number | null; readonly read_at: number | null } | null;
+}
+
+const PAGE = "page";
+
+/** Reasons that are not a code of a service. */
+const REASONS: Readonly<Record<string, string>> = {
+  expired: "its time was over",
+  question_ended: "the question had ended before",
+  target_removed: "the channel or device was removed",
+  unclear: "it may have arrived, and must not arrive twice",
+  not_wanted: "its settings leave questions out",
+  not_for_target: "it cannot show this question",
+  quiet_hours: "its quiet hours",
+};
+const wordsOf = (reason: string | null): string =>
+  reason === null ? "no reason is known" : (REASONS[reason] ?? reason);
+
+const timeOf = (at: number): string => new Date(at * 1000).toISOString().replace(/\.\d+Z$/, "Z");
+
+function spanOf(seconds: number): string {
+  if (seconds < 120) return `${Math.max(0, Math.round(seconds))} s`;
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;
+  return `${Math.round(seconds / 3_600)} h`;
+}
+
+/** `a`, `a and b`, `a, b and c`. */
+const listOf = (parts: readonly string[]): string =>
+  parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
+
+const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
+
+/** The channel or device as it is called in a sentence. */
+function nameOf({ type, id }: { readonly type: string | null; readonly id: string }): string {
+  if (type === PAGE) return "an open page";
+  if (id.startsWith("dev_")) return `the device ${id}`;
+  return type === null ? `the channel ${id}` : `the ${type} channel ${id}`;
+}
+
+/** Says what became of a question, and why it reached nobody if it did not. */
+export function reportOf(given: ReportFacts): QuestionReport {
+  const facts: ReportFacts = {
+    ...given,
+    targets: given.targets.toSorted(
+      (one, other) => one.queued_at - other.queued_at || (one.id < other.id ? -1 : 1),
+    ),
+    outcomes: given.outcomes.toSorted((one, other) => one.at - other.at),
+  };
+  const { question, targets } = facts;
+  const history = [
+    ...asking(facts),
+    ...targets.flatMap((one) => delivering(one, facts)),
+    ...ending(facts),
+  ];
+  return {
+    question,
+    targets: [...targets],
+    history: history.sort((one, other) => one.at - other.at),
+    now: present(facts),
+    conclusion: conclude(facts),
+  };
+}
+
+type Entry = QuestionReport["history"][number];
+
+function asking({ question, targets }: ReportFacts): Entry[] {
+  const { key_id, task_id, asked_at, expires_at, asks_permission } = question;
+  const what = asks_permission ? "asked for permission" : "asked";
+  const about = task_id === null ? "" : ` about the task ${task_id}`;
+  const planned = targets.filter(({ type }) => type !== PAGE).map(nameOf);
+  const plan = planned.length > 0 ? `To be sent to ${listOf(planned)}.` : "Nothing was to be sent.";
+  return [
+    {
+      at: asked_at,
+      text: `The agent ${key_id} ${what}${about}, until ${timeOf(expires_at)}. ${plan}`,
+    },
+  ];
+}
+
+/** What happened with one target. */
+function delivering(target: ReportedTarget, { question, outcomes }: ReportFacts): Entry[] {
+  const { id, type, status, reason, sent_at, shown_at, opened_at, failed_attempts } = target;
+  const name = nameOf(target);
+  const own = outcomes.filter(({ target_id }) => target_id === id);
+  const entries: Entry[] = failed_attempts.map(({ at, reason: why }) => ({
+    at,
+    text: `${capital(name)} failed: ${wordsOf(why)}.`,
+  }));
+  if (sent_at !== null) {
+    const text =
+      type === PAGE ? "It was written to an open page." : `${capital(name)} accepted it.`;
+    entries.push({ at: sent_at, text });
+    for (const { at, was_sent } of own) {
+      if (was_sent && at > sent_at + 1) entries.push({ at, text: `It rang again on ${name}.` });
+    }
+  } else if (status === "failed" || status === "suppressed") {
+    const at = own.at(-1)?.at ?? failed_attempts.at(-1)?.at ?? question.expires_at;
+    const what = status === "failed" ? "was given up" : "got nothing";
+    entries.push({
+      at: Math.max(at, target.queued_at),
+      text: `${capital(name)} ${what}: ${wordsOf(reason)}.`,
+    });
+  }
+  if (shown_at !== null) entries.push({ at: shown_at, text: `The person saw it on ${name}.` });
+  if (opened_at !== null) entries.push({ at: opened_at, text: `The person opened it on ${name}.` });
+  return entries;
+}
+
+function whence({ answered: { channel, session_id, by_api } }: ReportFacts): string {
+  if (channel) return `by ${nameOf(channel)}`;
+  if (session_id === null) return "by the account";
+  return by_api
+    ? `over REST by the sign-in ${session_id}`
+    : `on a page by the sign-in ${session_id}`;
+}
+
+function ending(facts: ReportFacts): Entry[] {
+  const { question, item } = facts;
+  const { status, answered_at, cancelled_at, expires_at } = question;
+  const entries: Entry[] = [];
+  if (status === "answered" && answered_at !== null) {
+    entries.push({ at: answered_at, text: `It was answered ${whence(facts)}.` });
+  }
+  if (status === "expired") entries.push({ at: expires_at, text: "It expired without an answer." });
+  if (status === "cancelled" && cancelled_at !== null) {
+    entries.push({ at: cancelled_at, text: "It was cancelled." });
+  }
+  if (item?.received_at != null) {
+    entries.push({ at: item.received_at, text: "The agent read the answer with the question." });
+  }
+  if (item?.read_at != null) {
+    entries.push({ at: item.read_at, text: "The agent read the answer in its inbox." });
+  }
+  return entries;
+}
+
+/** What holds now. */
+function present(facts: ReportFacts): string[] {
+  const { question, targets, unconfirmed, blocked_at, rings_at, remind_at } = facts;
+  const sentences: string[] = [];
+  for (const target of targets) {
+    if (target.status !== "queued") continue;
+    const why = unconfirmed.has(target.id)
+      ? " It has not accepted a test yet, and gets nothing before."
+      : "";
+    const next = target.next_attempt_at;
+    const when = next === null ? "" : ` The next attempt is at ${timeOf(next)}.`;
+    sentences.push(`${capital(nameOf(target))} waits.${why || when}`);
+  }
+  if (blocked_at !== null) {
+    sentences.push(
+      `The administrator blocks the account since ${timeOf(blocked_at)}: it gets nothing.`,
+    );
+  }
+  if (facts.account_is_gone) sentences.push("The account was deleted.");
+  else if (facts.key_is_gone) sentences.push("The agent was deleted.");
+  if (question.status !== "pending") return sentences;
+  if (rings_at !== null) {
+    const why = remind_at === rings_at ? ", as the person asked" : " if nobody has answered";
+    sentences.push(`It rings again at ${timeOf(rings_at)}${why}.`);
+  }
+  if (facts.page_is_open) sentences.push("A page of the account is open.");
+  return sentences;
+}
+
+/** Why nothing was to be sent to any channel or device. */
+function whyNothingPlanned({ question, channels, devices, blocked_at }: ReportFacts): string {
+  if (blocked_at !== null && blocked_at <= question.asked_at) return "the account was blocked";
+  if (channels.length + devices === 0) return "the account has no notification channel";
+  const older = channels.filter(({ created_at }) => created_at <= question.asked_at);
+  if (older.length + devices === 0) {
+    return "the account had no notification channel when it was asked";
+  }
+  const off = older.filter(({ is_on, state }) => !is_on && state !== "gone");
+  if (off.length > 0) {
+    return `this server cannot send to ${listOf(off.map(nameOf))}, since that way is off`;
+  }
+  const gone = older.filter(({ state }) => state === "gone");
+  if (gone.length === older.length && gone.length > 0) {
+    const why = gone.map((one) => `${nameOf(one)} is gone (${wordsOf(one.error_code)})`);
+    return listOf(why);
+  }
+  return "the account had no notification channel that could be used when it was asked";
+}
+
+/** Why one target got nothing. */
+function whyNot(target: ReportedTarget, { unconfirmed }: ReportFacts): string {
+  const name = nameOf(target);
+  const last = target.failed_attempts.at(-1)?.reason;
+  if (target.status === "queued" || target.reason === "expired") {
+    if (unconfirmed.has(target.id)) return `${name} has not accepted a test`;
+    if (last !== undefined) return `${name} failed (${wordsOf(last)})`;
+    return target.status === "queued" ? `${name} waits` : `${name} was not tried in time`;
+  }
+  const also = last !== undefined && last !== target.reason ? `, after ${wordsOf(last)}` : "";
+  return `${name} got nothing (${wordsOf(target.reason)}${also})`;
+}
+
+function conclude(facts: ReportFacts): string {
+  const { question, targets, item } = facts;
+  const { status, asked_at, answered_at } = question;
+  if (status === "answered" && answered_at !== null) {
+    const read = item !== null && (item.received_at ?? item.read_at) !== null;
+    const agent =
+      item === null
+        ? ""
+        : read
+          ? ", and the agent has read the answer"
+          : ", and the agent has not read the answer yet";
+    return `It was answered after ${spanOf(answered_at - asked_at)} ${whence(facts)}${agent}.`;
+  }
+  const is_over = status !== "pending";
+  const end = status === "cancelled" ? "it was cancelled" : "it expired";
+  const seen = targets.filter((one) => one.shown_at !== null || one.opened_at !== null);
+  if (seen.length > 0) {
+    const where = listOf(seen.map(nameOf));
+    return is_over
+      ? `The person saw it on ${where} and did not answer before ${end}.`
+      : `The person saw it on ${where} and has not answered yet.`;
+  }
+  const sent = targets.filter(({ sent_at }) => sent_at !== null);
+  if (sent.length > 0) {
+    const where = listOf(sent.map(nameOf));
+    return is_over
+      ? `It was sent to ${where}, and nobody answered before ${end}; nothing shows that it was seen.`
+      : `It was sent to ${where}, and nobody has answered yet; nothing shows that it was seen.`;
+  }
+  const begins = is_over ? "It reached nobody" : "It has reached nobody yet";
+  const whys = targets.map((one) => whyNot(one, facts));
+  if (whys.length === 0) whys.push(whyNothingPlanned(facts));
+  return `${begins}: ${listOf([...whys, "no page was open"])}.`;
+}

@@ -1,0 +1,181 @@
+/** `relay why`, and the sentences of the report that it prints. */
+
+import { expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import {
+  type ReportedTarget,
+  type ReportFacts,
+  reportOf,
+} from "../../src/model/question-report.ts";
+import { ADMIN, ADMIN_TOKEN } from "../support/admin.ts";
+import { startTestApp } from "../support/app.ts";
+import { createUser } from "../support/cli.ts";
+import { ask, createPair } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
+import { tempFolder } from "../support/temp.ts";
+
+const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+const NONE =
+  "It has reached nobody yet: the account has no notification channel and no page was open.";
+
+test("relay why tells the way of a question in order of time, and ends with one sentence", async () => {
+  const app = await startTestApp({ env: ADMIN });
+  const { agent } = await createPair(app.url);
+  const { id } = await ask(agent.send, { prompt: "secret" });
+  const token_file = join(tempFolder(), "admin-token");
+  writeFileSync(token_file, `${ADMIN_TOKEN}\n`);
+  const env = { ADMIN_TOKEN_FILE: token_file, RELAY_URL: app.url };
+
+  const child = Bun.spawn([process.execPath, MAIN, "why", id], {
+    env: { ...env, PATH: process.env.PATH },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  expect([await child.exited, err]).toEqual([0, ""]);
+  const lines = out.trimEnd().split("\n");
+  expect(lines[0]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ {2}The agent key_\w+ asked, until /);
+  expect(lines[1]).toStartWith(`${"now".padEnd(20)}  It rings again at `);
+  expect(lines.slice(2)).toEqual(["", NONE]);
+  expect(out).not.toContain("secret");
+
+  const { run } = createUser({ clock: createTestClock() });
+  const json = await run(["why", id, "--json", "--url", `${app.url}/mcp`], {
+    env: { ADMIN_TOKEN },
+  });
+  expect(json.code).toBe(0);
+  expect(JSON.parse(json.out)).toMatchObject({ question: { id }, targets: [], conclusion: NONE });
+
+  const without = await startTestApp();
+  const good = { ADMIN_TOKEN, RELAY_URL: app.url };
+  for (const [given, said] of [
+    [{ ...good, id: "qst_none" }, "there is no such question: check the id"],
+    [{ ...good, id: "" }, "there is no such question"],
+    [{ ...good, ADMIN_TOKEN: "x".repeat(40) }, "ADMIN_TOKEN is not that of"],
+    [{ RELAY_URL: app.url }, "set ADMIN_TOKEN or ADMIN_TOKEN_FILE"],
+    [{ ADMIN_TOKEN_FILE: "/nowhere" }, "ADMIN_TOKEN_FILE: there is no file /nowhere"],
+    [{ ADMIN_TOKEN, RELAY_URL: without.url }, "has no ADMIN_TOKEN, or is older"],
+    [{ ADMIN_TOKEN, PORT: "1" }, "http://127.0.0.1:1 does not answer"],
+  ] as const) {
+    const { id: other = id, ...own } = given as { id?: string };
+    const { code, err: told, out: printed } = await run(["why", other], { env: own });
+    expect([code, printed, told.slice(0, 7)]).toEqual([3, "", "relay: "]);
+    expect(told).toContain(said);
+    expect(told).not.toContain(ADMIN_TOKEN);
+  }
+});
+
+const target = (changes: Partial<ReportedTarget>): ReportedTarget => ({
+  ...{ id: "chn_1", type: "ntfy", status: "queued", reason: null, queued_at: 1, sent_at: null },
+  ...{ shown_at: null, opened_at: null, failed_attempts: [], next_attempt_at: null, state: "ok" },
+  ...changes,
+});
+
+type Changes = Partial<Omit<ReportFacts, "question">> & {
+  readonly question?: Partial<ReportFacts["question"]>;
+};
+
+const reported = ({ question, ...changes }: Changes) =>
+  reportOf({
+    question: {
+      ...{ id: "qst_1", account_id: "acc_1", key_id: "key_1", task_id: null, status: "expired" },
+      ...{ asks_permission: false, asked_at: 1, expires_at: 61, answered_at: null },
+      cancelled_at: null,
+      ...question,
+    },
+    ...{ targets: [], outcomes: [], channels: [], unconfirmed: new Set<string>(), devices: 0 },
+    ...{ page_is_open: false, blocked_at: null, account_is_gone: false, key_is_gone: false },
+    ...{ rings_at: null, remind_at: null, item: null },
+    answered: { channel: null, session_id: null, by_api: false },
+    ...changes,
+  });
+
+test("the conclusion says why a question reached nobody, or how far it got", () => {
+  const channel = {
+    ...{ id: "chn_1", type: "web_push", state: "ok", error_code: null, created_at: 0, is_on: true },
+  };
+  const answered = { status: "answered", answered_at: 31 };
+  const by_phone = { channel: { id: "chn_1", type: "telegram" }, session_id: null, by_api: false };
+  const cases: readonly (readonly [Changes, string])[] = [
+    [
+      { blocked_at: 0.5, channels: [channel] },
+      "nobody: the account was blocked and no page was open.",
+    ],
+    [{ channels: [{ ...channel, is_on: false }] }, "cannot send to the web_push channel chn_1"],
+    [
+      { channels: [{ ...channel, is_on: false, state: "gone", error_code: "status_410" }] },
+      "nobody: the web_push channel chn_1 is gone (status_410) and no page was open.",
+    ],
+    [
+      { targets: [target({ status: "failed", reason: "target_removed" })] },
+      "the ntfy channel chn_1 got nothing (the channel or device was removed)",
+    ],
+    [
+      {
+        targets: [target({ status: "suppressed", reason: "question_ended" })],
+        question: { status: "cancelled" },
+      },
+      "got nothing (the question had ended before)",
+    ],
+    [{ targets: [target({ status: "failed", reason: "expired" })] }, "chn_1 was not tried in time"],
+    [
+      { targets: [target({ id: "dev_1", type: "apns", status: "sent", sent_at: 2 })] },
+      "It was sent to the device dev_1, and nobody answered before it expired",
+    ],
+    [
+      { targets: [target({ sent_at: 2, shown_at: 3 })], question: { status: "cancelled" } },
+      "saw it on the ntfy channel chn_1 and did not answer before it was cancelled.",
+    ],
+    [
+      { question: answered, answered: by_phone, item: { received_at: null, read_at: 40 } },
+      "It was answered after 30 s by the telegram channel chn_1, and the agent has read the answer.",
+    ],
+    [{ question: answered }, "It was answered after 30 s by the account."],
+  ];
+  for (const [facts, said] of cases) expect(reported(facts).conclusion).toContain(said);
+});
+
+test("the history says what rang again, and how each delivery ended", () => {
+  const sent = target({ status: "sent", sent_at: 2 });
+  const rang = {
+    targets: [sent],
+    outcomes: [2, 50].map((at) => ({ target_id: "chn_1", was_sent: true, at })),
+  };
+  expect(
+    reported(rang)
+      .history.map(({ at, text }) => [at, text])
+      .slice(1),
+  ).toEqual([
+    [2, "The ntfy channel chn_1 accepted it."],
+    [50, "It rang again on the ntfy channel chn_1."],
+    [61, "It expired without an answer."],
+  ]);
+  const given_up = target({
+    ...{ status: "failed", reason: "status_403" },
+    failed_attempts: [{ at: 5, reason: "timed_out" }],
+  });
+  const over = { targets: [given_up], outcomes: [{ target_id: "chn_1", was_sent: false, at: 9 }] };
+  expect(
+    reported(over)
+      .history.map(({ at, text }) => [at, text])
+      .slice(1, 3),
+  ).toEqual([
+    [5, "The ntfy channel chn_1 failed: timed_out."],
+    [9, "The ntfy channel chn_1 was given up: status_403."],
+  ]);
+  const { now } = reported({
+    question: { status: "pending" },
+    rings_at: 40,
+    remind_at: 40,
+    page_is_open: true,
+  });
+  expect(now).toEqual([
+    "It rings again at 1970-01-01T00:00:40Z, as the person asked.",
+    "A page of the account is open.",
+  ]);
+});
