@@ -4,10 +4,14 @@ import { expect, test } from "bun:test";
 import { ask, createTask, type Send } from "../support/client.ts";
 import { connectClient } from "../support/oauth.ts";
 import { createPushWorld } from "../support/push-world.ts";
+import { STORE_KIND } from "../support/store.ts";
 import { openStream } from "../support/stream.ts";
 
 const world = await createPushWorld();
 const { app, clock } = world;
+
+/** For rules that run no other statements than the tests beside them. */
+const onEmbedded = test.if(STORE_KIND === "embedded");
 
 const EXPECTED = 300;
 /** Seconds of silence after which it is noticed: the margin, and two looks. */
@@ -87,67 +91,79 @@ test("a change by the agent ends the silence at once, and one by the person does
   expect((await patch({ progress: 5 })).body.silent_since).toBeNull();
 });
 
-test("nothing is expected of a task that is not in progress or has no expectation [§3.3.1]", async () => {
-  const { person, patch, since, alarms } = await begin({ status: "todo" });
-  await pass(NOTICED);
-  expect(await since()).toBeNull();
-  // The person starts it: the expectation begins now.
-  await patch({ status: "in_progress" }, person);
-  await pass(EXPECTED);
-  expect(await since()).toBeNull();
-  await pass(90);
-  expect(await since()).not.toBeNull();
-  expect((await patch({ status: "done" }, person)).body.silent_since).toBeNull();
-  await patch({ status: "in_progress", expect_update_within: null }, person);
-  await alarms();
-  await pass(2 * NOTICED);
-  expect([await since(), await alarms()]).toEqual([null, []]);
-});
+onEmbedded(
+  "nothing is expected of a task that is not in progress or has no expectation [§3.3.1]",
+  async () => {
+    const { person, patch, since, alarms } = await begin({ status: "todo" });
+    await pass(NOTICED);
+    expect(await since()).toBeNull();
+    // The person starts it: the expectation begins now.
+    await patch({ status: "in_progress" }, person);
+    await pass(EXPECTED);
+    expect(await since()).toBeNull();
+    await pass(90);
+    expect(await since()).not.toBeNull();
+    expect((await patch({ status: "done" }, person)).body.silent_since).toBeNull();
+    await patch({ status: "in_progress", expect_update_within: null }, person);
+    await alarms();
+    await pass(2 * NOTICED);
+    expect([await since(), await alarms()]).toEqual([null, []]);
+  },
+);
 
-test("requests of the key, also those that wait, show that the agent is alive [§3.3.1]", async () => {
-  const { agent, since } = await begin();
-  for (let i = 0; i < 12; i++) {
-    await agent.send("GET /v1/agents");
-    await pass(105);
-  }
-  expect(await since()).toBeNull();
-  await pass(NOTICED);
-  expect(await since()).not.toBeNull();
-});
+onEmbedded(
+  "requests of the key, also those that wait, show that the agent is alive [§3.3.1]",
+  async () => {
+    const { agent, since } = await begin();
+    for (let i = 0; i < 12; i++) {
+      await agent.send("GET /v1/agents");
+      await pass(105);
+    }
+    expect(await since()).toBeNull();
+    await pass(NOTICED);
+    expect(await since()).not.toBeNull();
+  },
+);
 
-test("an agent that waits for an answer is not silent, and has its time after the end of the question [§3.3.1]", async () => {
-  const { person, agent, since } = await begin();
-  const { id } = await ask(agent.send, { prompt: "Go on?", expires_in: 7_200 });
-  await pass(3 * NOTICED);
-  expect(await since()).toBeNull();
-  await person.send(`POST /v1/questions/${id}/answer`, { answer: "Yes" });
-  const answered = clock.now();
-  await pass(EXPECTED + 30);
-  expect(await since()).toBeNull();
-  await pass(75);
-  expect(await since()).toBeCloseTo(answered, 0);
-});
+onEmbedded(
+  "an agent that waits for an answer is not silent, and has its time after the end of the question [§3.3.1]",
+  async () => {
+    const { person, agent, since } = await begin();
+    const { id } = await ask(agent.send, { prompt: "Go on?", expires_in: 7_200 });
+    await pass(3 * NOTICED);
+    expect(await since()).toBeNull();
+    await person.send(`POST /v1/questions/${id}/answer`, { answer: "Yes" });
+    const answered = clock.now();
+    await pass(EXPECTED + 30);
+    expect(await since()).toBeNull();
+    await pass(75);
+    expect(await since()).toBeCloseTo(answered, 0);
+  },
+);
 
-test("a question that has expired ends when its time is over, though it is still stored as pending [§3.3.1]", async () => {
-  const { agent, task, since } = await begin();
-  const { id } = await ask(agent.send, { prompt: "Go on?", expires_in: 7_200 });
-  await pass(EXPECTED + 75);
-  const [[due]] = (await world.rows(`select silent_due_at from tasks where id = '${task.id}'`)) as [
-    [number],
-  ];
-  const look = Math.ceil((due / 1000 - clock.now()) / 15) * 15;
-  // No job stores that before the look.
-  const expires_at = Math.round((clock.now() + look - 0.4) * 1000);
-  await world.change(`update questions set expires_at = ${expires_at} where id = '${id}'`);
-  await pass(look);
-  expect(await since()).toBeNull();
-  await pass(EXPECTED + 30);
-  expect(await since()).toBeNull();
-  await pass(60);
-  expect(await since()).toBeCloseTo(expires_at / 1000, 2);
-});
+onEmbedded(
+  "a question that has expired ends when its time is over, though it is still stored as pending [§3.3.1]",
+  async () => {
+    const { agent, task, since } = await begin();
+    const { id } = await ask(agent.send, { prompt: "Go on?", expires_in: 7_200 });
+    await pass(EXPECTED + 75);
+    const [[due]] = (await world.rows(
+      `select silent_due_at from tasks where id = '${task.id}'`,
+    )) as [[number]];
+    const look = Math.ceil((due / 1000 - clock.now()) / 15) * 15;
+    // No job stores that before the look.
+    const expires_at = Math.round((clock.now() + look - 0.4) * 1000);
+    await world.change(`update questions set expires_at = ${expires_at} where id = '${id}'`);
+    await pass(look);
+    expect(await since()).toBeNull();
+    await pass(EXPECTED + 30);
+    expect(await since()).toBeNull();
+    await pass(60);
+    expect(await since()).toBeCloseTo(expires_at / 1000, 2);
+  },
+);
 
-test("a request with any credential of the key counts, up to a minute [§3.3.1]", async () => {
+onEmbedded("a request with any credential of the key counts, up to a minute [§3.3.1]", async () => {
   const { agent, person, since } = await begin();
   const { send } = await connectClient(app.url, person, { key_id: agent.key.id });
   await pass(120);
@@ -161,34 +177,40 @@ test("a request with any credential of the key counts, up to a minute [§3.3.1]"
   expect(await since()).not.toBeNull();
 });
 
-test("a suspend of an hour causes no alarm, and afterwards a dead agent exactly one [§3.3.4]", async () => {
-  const { since, alarms } = await begin();
-  await world.skip(3_600);
-  await pass(EXPECTED);
-  expect([await since(), await alarms()]).toEqual([null, []]);
-  await pass(150);
-  await pass(NOTICED);
-  expect(await alarms()).toEqual([ALARM]);
-});
+onEmbedded(
+  "a suspend of an hour causes no alarm, and afterwards a dead agent exactly one [§3.3.4]",
+  async () => {
+    const { since, alarms } = await begin();
+    await world.skip(3_600);
+    await pass(EXPECTED);
+    expect([await since(), await alarms()]).toEqual([null, []]);
+    await pass(150);
+    await pass(NOTICED);
+    expect(await alarms()).toEqual([ALARM]);
+  },
+);
 
 for (const [what, by] of [
   ["back", -3_600],
   ["forward", 3_600],
 ] as const) {
-  test(`a clock that is set ${what} causes no alarm, and afterwards a dead agent exactly one [§3.3.4]`, async () => {
-    const { since, alarms } = await begin();
-    await pass(60);
-    clock.shiftWall(by);
-    await pass(EXPECTED);
-    expect([await since(), await alarms()]).toEqual([null, []]);
-    await pass(2 * EXPECTED + 300);
-    expect(await alarms()).toEqual([ALARM]);
-    await pass(NOTICED);
-    expect(await alarms()).toEqual([]);
-  });
+  onEmbedded(
+    `a clock that is set ${what} causes no alarm, and afterwards a dead agent exactly one [§3.3.4]`,
+    async () => {
+      const { since, alarms } = await begin();
+      await pass(60);
+      clock.shiftWall(by);
+      await pass(EXPECTED);
+      expect([await since(), await alarms()]).toEqual([null, []]);
+      await pass(2 * EXPECTED + 300);
+      expect(await alarms()).toEqual([ALARM]);
+      await pass(NOTICED);
+      expect(await alarms()).toEqual([]);
+    },
+  );
 }
 
-test("a request ends the silence also after the clock was set back [§3.3.3]", async () => {
+onEmbedded("a request ends the silence also after the clock was set back [§3.3.3]", async () => {
   const { agent, since, alarms } = await begin();
   await pass(NOTICED);
   clock.shiftWall(-3_600);
@@ -263,7 +285,7 @@ test("all silent tasks of a key end with its next request, however many they are
   expect(await silent()).toBe(0);
 });
 
-test("a task with notify false becomes silent without a notification [§3.3.2]", async () => {
+onEmbedded("a task with notify false becomes silent without a notification [§3.3.2]", async () => {
   const { since, told } = await begin({ notify: false });
   await told();
   await pass(NOTICED);

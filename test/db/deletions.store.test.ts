@@ -225,7 +225,7 @@ test("an interrupted deletion continues from any step, and touches nothing else 
 });
 
 test(
-  "a deletion that is killed at each of its steps is completed all the same [§5.4.6(2)]",
+  "a deletion that is killed every few steps is completed all the same [§5.4.6(2)]",
   seeded("killed steps", async (random) => {
     const { url } = await createTestStore();
     const app = await startTestApp({ clock: createTestClock(), database_url: url, env });
@@ -237,7 +237,10 @@ test(
     let kills = 0;
     for (;;) {
       const strike = random() < 0.5 ? "at once" : "later";
-      const child = Bun.spawn([process.execPath, STEP, url, "6", strike], { stderr: "pipe" });
+      // Each start takes longer than the steps themselves.
+      const steps = String(1 + Math.floor(random() * 4));
+      const command = [process.execPath, STEP, url, "6", steps, strike];
+      const child = Bun.spawn(command, { stderr: "pipe" });
       const code = await child.exited;
       if (code === 0) break;
       expect([child.signalCode, await new Response(child.stderr).text()]).toEqual(["SIGKILL", ""]);

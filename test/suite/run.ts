@@ -19,10 +19,13 @@ const TIMES = join(import.meta.dir, "times.json");
 /** Milliseconds until a test counts as hung. */
 const TIMEOUT = 120_000;
 /**
- * Files that run at the same time on the embedded store: with those on a server, they keep all cores busy. More of
- * them take more CPU time and finish no sooner.
+ * Files that run at the same time on each store: together they keep all cores busy, and both runs end at about the same
+ * time. More of them take more CPU time and finish no sooner.
  */
-const WORKERS = Math.min(Math.ceil(1.5 * availableParallelism()), 8);
+const WORKERS: Record<Store, number> = {
+  embedded: Math.min(2 * availableParallelism(), 8),
+  server: Math.min(Math.ceil(availableParallelism() / 2), 4),
+};
 /** How many files are shown with their times. */
 const SLOWEST = 20;
 /** Files faster than this many milliseconds are not recorded: their order makes no difference. */
@@ -86,9 +89,8 @@ if (!(await build(executable))) {
   process.exit(1);
 }
 const times: Partial<Record<Store, Record<string, number>>> = await Bun.file(TIMES).json();
-// The first run is longer, since it has the browsers.
 const outcomes = await Promise.all(
-  runs.map((run) => start(run, run === runs[0] ? WORKERS : Math.ceil((2 * WORKERS) / 3))),
+  runs.map((run) => start(run, runs.length > 1 ? WORKERS[run.store] : WORKERS.embedded)),
 );
 const check_passed = (await checking) ?? true;
 const measured = await Bun.file(figures)

@@ -1,15 +1,14 @@
-/** Runs one step of the deletions, and is killed during the next one. */
+/** Runs some steps of the deletions, and is killed during the next one. */
 
 import { argv, kill, pid } from "node:process";
 import { createSweeper } from "../../db/deletions.ts";
 import { openStore } from "../../db/store/open.ts";
 import { systemClock } from "../../src/clock.ts";
 
-const [url = "", limit, strike] = argv.slice(2);
+const [url = "", limit, steps, strike] = argv.slice(2);
 const store = await openStore({ url, auth_token: undefined }, systemClock);
 const step = createSweeper(store, systemClock);
-const more = await step(Number(limit));
-if (!more) process.exit(0);
+for (let i = 0; i < Number(steps); i++) if (!(await step(Number(limit)))) process.exit(0);
 void step(Number(limit));
 // Before or after its commit, depending on the caller and on chance.
 if (strike === "later") await new Promise((turn) => setImmediate(turn));

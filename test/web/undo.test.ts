@@ -127,6 +127,9 @@ for (const [name, size, touch] of [
         size,
         ...(touch && { touch }),
       });
+      // The time to undo does not run out meanwhile.
+      const at = Date.now();
+      await page.clock.setFixedTime(at);
       await remove(page, long.slice(0, 40));
       expect(await page.getByRole("alertdialog").count()).toBe(0);
       await remove(page, "שלום עולם");
@@ -157,6 +160,7 @@ for (const [name, size, touch] of [
       await undo(page).last()[touch ? "tap" : "click"]();
       await sheet(page).getByText("To do", { exact: true }).waitFor();
       // What was undone in time was never sent.
+      await page.clock.setSystemTime(at);
       await page.clock.fastForward(6_100);
       await until(async () => (await agent.send(`GET /v1/tasks/${ids[long]}`)).status === 404);
       expect([await statusOf("Third"), await statusOf("שלום עולם")]).toEqual(["todo", "todo"]);
