@@ -1,4 +1,4 @@
-/** The state of a lane: open, paused for a while, or stopped until a restart (§14.7). */
+/** The state of a lane: open, paused for a while, or stopped until a restart or a new time of the machine (§14.7). */
 
 import type { Cancel, Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
@@ -8,6 +8,9 @@ import { type Delay, exponentialDelay } from "./channel.ts";
 
 /** A pause of a lane grows up to this multiple of its first length. */
 const PAUSE_GROWTH = 60;
+/** Seconds by which the machine's clock must be set for a stopped lane to try again, and between two looks at it. */
+const CLOCK_SET = 60;
+const LOOK_EVERY = 10;
 
 interface LaneStateOptions {
   readonly clock: Clock;
@@ -37,11 +40,23 @@ export function createLaneState({ clock, log, named, secondsOf, resumed }: LaneS
     isOpen: () => health.state === "open",
     health: () => health,
 
+    /** Stops the lane. It opens again if the clock is set: a service refuses credentials that a wrong clock has dated. */
     stop(reason: string): void {
       if (health.state === "stopped") return;
       resume?.();
       become("stopped", reason);
       log.error("lane stopped", { ...named, reason });
+      const started = () => clock.now() - clock.elapsed();
+      const then = started();
+      const look = () => {
+        resume = clock.after(LOOK_EVERY, () => {
+          if (Math.abs(started() - then) <= CLOCK_SET) return look();
+          log.warn("lane tries again", { ...named, reason: "clock_set" });
+          become("open", null);
+          resumed();
+        });
+      };
+      look();
     },
 
     /**

@@ -113,6 +113,25 @@ test("another 403 stops the lane: rows wait until they expire, and health says w
   expect(texts.map(({ payload }) => payload.aps.alert.body)).toEqual(["two"]);
 });
 
+test("a lane that was refused because of a clock goes on once the clock is set", async () => {
+  const world = await createPushWorld();
+  const { apple, clock } = world;
+  let ahead = 0;
+  apple.setNow(() => clock.now() - ahead);
+  const { agent } = await world.people("a");
+  await world.settle();
+  ahead = 600;
+  clock.shiftWall(ahead);
+  apple.forget();
+  await ask(agent.send, { prompt: "one" });
+  await world.advance(30);
+  expect([apple.received.length, apple.delivered.length, apple.faults.length]).toEqual([1, 0, 1]);
+  clock.shiftWall(-ahead);
+  ahead = 0;
+  await world.advance(25);
+  expect(apple.delivered.map(({ payload }) => payload.aps.alert?.body)).toEqual(["one"]);
+});
+
 test("429 TooManyProviderTokenUpdates keeps the provider token and pauses the lane", async () => {
   const world = await createPushWorld();
   const { apple } = world;
