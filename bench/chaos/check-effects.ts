@@ -110,6 +110,8 @@ async function checkNotifications(
     `select q.id, q.prompt, q.status, q.answered_by, d.target_id, d.status from questions q
       join question_deliveries d on d.question_id = q.id where q.account_id = '${person.account.id}'`,
   )) as [string, string, string, string | null, string, string][];
+  const named = await observer.rows("select channel_id || ' ' || handle from channel_messages");
+  const handles = new Set(named.flat());
   const mine = apple.delivered.filter(({ token }) => token === reached.apns_token);
   const alerted = new Set(mine.map(({ collapse_id }) => collapse_id));
   const cleared = new Set(mine.flatMap(({ payload }) => payload.relay.clear ?? []));
@@ -135,8 +137,9 @@ async function checkNotifications(
     }
     if (target === reached.channels.telegram) {
       const of = reached.user.chat(bot).filter((one) => one.from_bot && one.text.includes(prompt));
-      // One whose acceptance was lost was sent again, and only the second is known to Relay (§19.9.6).
-      const ended = of.some(({ buttons }) => buttons.length === 0);
+      // Relay cannot change a message whose acceptance was lost: it does not know what Telegram calls it (§19.9.6).
+      const known = of.filter((one) => handles.has(`${target} ${one.message_id}`));
+      const ended = known.every(({ buttons }) => buttons.length === 0);
       look("Telegram", of.length > 0, ended);
     }
   }

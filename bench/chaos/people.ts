@@ -83,8 +83,13 @@ async function answerByChannel(
     if (!shown) return;
     question.answers.push(record);
     model.note(prompt, `tapped Yes in ntfy${again ? " twice" : ""}`);
-    if ((await tap(shown, "Yes")) === 200) model.settle(record, "acknowledged");
-    if (again) await tap(shown, "Yes");
+    for (let left = again ? 2 : 1; left > 0; ) {
+      // The app says so when the server is away, and the person taps again.
+      const status = await tap(shown, "Yes").catch(() => 0);
+      if (status === 200) left--;
+      else await Bun.sleep(200);
+    }
+    model.settle(record, "acknowledged");
   } else if (way === "Telegram") {
     const { user } = reached;
     const message = await look(() =>

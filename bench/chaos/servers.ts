@@ -23,6 +23,8 @@ export type StoreKind = "file" | "server";
 const FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
 /** Bytes of the disk with the store, so that it is quickly full. */
 const DISK = 192 * 1024 * 1024;
+/** A line of a log that shows a defect: `fetch` also throws a TypeError, with the code of a lost connection. */
+const DEFECT = /^(?!.*"code":"E[A-Z]+").*(TypeError|ReferenceError|RangeError|nhandled|panic).*$/m;
 /** Milliseconds in which a process must leave after SIGTERM: Docker kills after 10 seconds. */
 const LEAVE = 10_000;
 
@@ -117,8 +119,7 @@ export async function startServers({ kind, processes, env, random, fault }: Serv
     }, LEAVE);
     const code = await app.exited;
     clearTimeout(late);
-    const [defect] =
-      /^.*(TypeError|ReferenceError|RangeError|nhandled|panic).*$/m.exec(app.log()) ?? [];
+    const [defect] = DEFECT.exec(app.log()) ?? [];
     if (defect) fault(`process ${slot.index}`, `its log has ${defect.slice(0, 2_000)}`);
     if (signal === "SIGTERM" && code !== 0 && performance.now() - from < LEAVE) {
       fault(`process ${slot.index}`, `left with exit code ${code}: ${app.log().slice(-2_000)}`);
@@ -153,12 +154,6 @@ export async function startServers({ kind, processes, env, random, fault }: Serv
         closeSync(file);
       }
       return () => rmSync(path, { force: true });
-    },
-    async restartAll(): Promise<void> {
-      for (const slot of slots) {
-        if (slot.app) await ended(slot, slot.app, "SIGTERM");
-        await start(slot);
-      }
     },
     async stop(): Promise<void> {
       await Promise.all(slots.map(({ app }, i) => app && ended(slots[i]!, app, "SIGTERM")));
