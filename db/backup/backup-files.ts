@@ -30,6 +30,13 @@ export const BACKUP_ID = 0x526c7942;
 
 /** Where the header of a database has it (https://sqlite.org/fileformat.html, 1.3). */
 const ID_AT = 68;
+/**
+ * Bytes 18 to 23 of an encrypted file are not encrypted: whether it is in WAL mode (2), reserved space, and three numbers
+ * that every database has. A store that is in use is in WAL mode; a backup never is.
+ */
+const MODE_AT = 18;
+const FIXED_AT = 21;
+const FIXED = Buffer.from([64, 32, 32]);
 const HEADER = 100;
 const MAGIC = "SQLite format 3\0";
 
@@ -70,18 +77,18 @@ function timeIn(name: string, file: string): number | null {
   return Date.UTC(year, month - 1, day, hour, minute, second) / 1000;
 }
 
-/** True for a regular file that is a whole backup of Relay, by its header. */
+/** True for a regular file that is a whole backup of Relay, by its header; of an encrypted one, only a part can be read. */
 export async function isBackup(path: string): Promise<boolean> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     if (!(await file.stat()).isFile()) return false;
     const header = Buffer.alloc(HEADER);
     const { bytesRead } = await file.read(header, 0, HEADER, 0);
-    return (
-      bytesRead === HEADER &&
-      header.toString("latin1", 0, MAGIC.length) === MAGIC &&
-      header.readUInt32BE(ID_AT) === BACKUP_ID
-    );
+    if (bytesRead < HEADER) return false;
+    const is_plain = header.toString("latin1", 0, MAGIC.length) === MAGIC;
+    if (is_plain) return header.readUInt32BE(ID_AT) === BACKUP_ID;
+    const fixed = header.subarray(FIXED_AT, FIXED_AT + FIXED.length);
+    return header[MODE_AT] === 1 && fixed.equals(FIXED);
   } finally {
     await file.close();
   }
@@ -274,7 +281,8 @@ export const sizeOf = async (path: string): Promise<number> =>
 export function placeError(path: string, error: unknown): BackupError {
   if (error instanceof BackupError) return error;
   const code = codeOf(error instanceof Error && error.cause ? error.cause : error);
-  const shown = showPath(path);
+  // The name of a temporary file says nothing to anybody.
+  const shown = showPath(path.endsWith(PARTIAL) ? dirname(path) : path);
   const why = /^(ENOSPC|EDQUOT|EFBIG|SQLITE_FULL)/.test(code)
     ? `there is no room left for ${shown}`
     : /^(EACCES|EPERM|EROFS|SQLITE_(READONLY|PERM))/.test(code)

@@ -17,7 +17,7 @@ import {
   timedName,
 } from "./backup-files.ts";
 import { checkCopy, markBackup, rowsIn } from "./contents.ts";
-import { fileOf, type StorePlace, snapshot, type Work } from "./snapshot.ts";
+import { fileKeyOf, fileOf, type StorePlace, snapshot, type Work } from "./snapshot.ts";
 
 export interface BackupOptions extends Work {
   readonly store: StorePlace;
@@ -65,7 +65,7 @@ export async function backupStore({
   const temporary = await createTemporary(await targetOf(file), clock);
   try {
     await snapshot(store, temporary, { clock, signal });
-    const rows = await completeBackup(temporary, made_at, signal);
+    const rows = await completeBackup(temporary, fileKeyOf(store), made_at, signal);
     const bytes = await sizeOf(temporary);
     await publish(temporary, target, clock);
     const removed = keep === null ? [] : await removeOld(await targetOf(file), keep, target);
@@ -108,10 +108,11 @@ async function freeTarget(
 /** Marks and checks the copy, and returns its number of rows. */
 async function completeBackup(
   path: string,
+  file_key: string | null,
   made_at: number,
   signal: AbortSignal | undefined,
 ): Promise<number> {
-  const connection = openConnection(path, 0);
+  const connection = openConnection(path, 0, file_key);
   try {
     // The file is written to the disk as a whole before it gets its name.
     connection.prepare("pragma journal_mode = off").all();

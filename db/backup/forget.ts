@@ -26,12 +26,20 @@ const REASON = "restored";
 
 /**
  * Removes what waits from every queue, in one transaction, and says so in the deliveries of questions. What was tried may
- * have arrived. `now`: epoch seconds. `old`: the path of the store that this one replaces, or null.
+ * have arrived. `now`: epoch seconds. `old`: the store that this one replaces, or null.
  */
-export function forget(connection: Connection, now: number, old: string | null): Forgotten {
+export function forget(
+  connection: Connection,
+  now: number,
+  old: { readonly path: string; readonly file_key: string | null } | null,
+): Forgotten {
   const count = (query: string): number =>
     Number((connection.prepare(query).all() as Value[][])[0]![0]);
-  if (old !== null) connection.prepare("attach database ? as old").run([readOnly(old)]);
+  if (old !== null) {
+    const { path, file_key } = old;
+    const attach = `attach database ? as old${file_key === null ? "" : " key ?"}`;
+    connection.prepare(attach).run([readOnly(path), ...(file_key === null ? [] : [file_key])]);
+  }
   connection.exec("begin immediate");
   const done = {
     notifications: count("select count(*) from pushes"),

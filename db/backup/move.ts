@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { showPath } from "../../src/config-files.ts";
-import { openConnection } from "../store/connection.ts";
+import { openConnection, openReadOnly } from "../store/connection.ts";
 import { endpointOf } from "../store/hrana.ts";
 import { isBusy } from "../store/store.ts";
 import {
@@ -24,7 +24,7 @@ import {
   type TableSum,
 } from "./rows.ts";
 import { fillServer, type ReadStore, tablesOf } from "./server-writer.ts";
-import { createFileWriter, fileOf, openReadOnly, type StorePlace, type Work } from "./snapshot.ts";
+import { createFileWriter, fileKeyOf, fileOf, type StorePlace, type Work } from "./snapshot.ts";
 
 export interface MoveOptions extends Work {
   readonly from: StorePlace;
@@ -57,7 +57,7 @@ export async function moveStore({ from, to, run, clock, signal }: MoveOptions): 
   try {
     const sums = endpoint
       ? await fillServer(endpoint, source.read, run, work, source.assertUnchanged)
-      : await fillFile(target!, source, work);
+      : await fillFile(target!, fileKeyOf(to), source, work);
     const where = endpoint?.base ?? target!;
     const tables = sums.size - 1;
     return { where, tables, rows: countRows(sums), seconds: clock.elapsed() - since };
@@ -78,7 +78,7 @@ interface Source {
 async function openSource(from: StorePlace, { clock, signal }: Work): Promise<Source> {
   const path = fileOf(from);
   if (path !== null) {
-    const connection = await lockFile(path);
+    const connection = lockFile(path, fileKeyOf(from));
     return {
       read: (taker, begin) => readFile(connection, taker, clock, signal, begin),
       assertUnchanged: async () => {},
@@ -114,10 +114,10 @@ async function openSource(from: StorePlace, { clock, signal }: Work): Promise<So
  * Opens a store and keeps every other connection out. Throws if a Relay uses it. Statements are not prepared: the binding
  * keeps a closed connection, with its locks, until its prepared statements are collected.
  */
-async function lockFile(path: string) {
+function lockFile(path: string, file_key: string | null) {
   if (!existsSync(path)) throw new BackupError(`there is no store at ${showPath(path)}`);
   // Without the right to write, which would do harm with a wrong key.
-  const reader = openReadOnly(path);
+  const reader = openReadOnly(path, false, file_key);
   try {
     reader.exec("select 1 from relay_migrations limit 1");
   } catch (error) {
@@ -126,7 +126,7 @@ async function lockFile(path: string) {
   } finally {
     reader.close();
   }
-  const connection = openConnection(path, 0);
+  const connection = openConnection(path, 0, file_key);
   try {
     // First in the usual mode, to which it can then return.
     connection.exec(READ);
@@ -155,10 +155,15 @@ function unlock(connection: ReturnType<typeof openConnection>): void {
   }
 }
 
-async function fillFile(target: string, source: Source, { clock, signal }: Work): Promise<Sums> {
+async function fillFile(
+  target: string,
+  file_key: string | null,
+  source: Source,
+  { clock, signal }: Work,
+): Promise<Sums> {
   const temporary = await createTemporary(target, clock);
   try {
-    const writer = createFileWriter(temporary);
+    const writer = createFileWriter(temporary, file_key);
     const { taker, sums } = createSums(writer);
     try {
       await writer.finish(await source.read(taker, async (schema) => writer.begin(schema)));
@@ -166,7 +171,7 @@ async function fillFile(target: string, source: Source, { clock, signal }: Work)
       writer.close();
     }
     const written = createSums();
-    const copy = openReadOnly(temporary, { alone: true });
+    const copy = openReadOnly(temporary, true, file_key);
     try {
       await readFile(copy, written.taker, clock, signal);
     } finally {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { showPath } from "../../src/config-files.ts";
 import { VERSION } from "../../src/version.ts";
-import { openConnection } from "../store/connection.ts";
+import { openConnection, openReadOnly } from "../store/connection.ts";
 import { endpointOf } from "../store/hrana.ts";
 import { openStore } from "../store/open.ts";
 import { hasFrames } from "../store/wal-file.ts";
@@ -23,7 +23,7 @@ import { checkCopy, madeAt, unmarkBackup } from "./contents.ts";
 import { type Forgotten, forget } from "./forget.ts";
 import { countRows, createSums, readFile, type Value } from "./rows.ts";
 import { fillServer } from "./server-writer.ts";
-import { copyFile, fileOf, openReadOnly, type StorePlace, type Work } from "./snapshot.ts";
+import { copyFile, fileKeyOf, fileOf, type StorePlace, type Work } from "./snapshot.ts";
 
 export interface RestoreOptions extends Work {
   readonly store: StorePlace;
@@ -67,7 +67,8 @@ export async function restoreStore(options: RestoreOptions): Promise<Restored> {
   const target = path === null ? null : await freePlace(path);
   const temporary = await createTemporary(target ?? join(tmpdir(), "relay-restore"), clock);
   try {
-    await copyFile(source, temporary, { clock, signal }, { alone: true });
+    const file_key = fileKeyOf(store);
+    await copyFile(source, temporary, file_key, { clock, signal }, { alone: true });
     const { made_at, forgotten } = await prepare(temporary, options);
     signal?.throwIfAborted();
     const bytes = await sizeOf(temporary);
@@ -105,9 +106,10 @@ export async function freePlace(path: string): Promise<string> {
 }
 
 /** Checks the copy, and makes it the store that is restored. */
-async function prepare(path: string, { file, as_copy, old, clock }: RestoreOptions) {
+async function prepare(path: string, { store, file, as_copy, old, clock }: RestoreOptions) {
+  const file_key = fileKeyOf(store);
   const what = showPath(file);
-  const raw = openConnection(path, 0);
+  const raw = openConnection(path, 0, file_key);
   let made_at: number | null;
   try {
     raw.prepare("pragma journal_mode = off").all();
@@ -125,10 +127,16 @@ async function prepare(path: string, { file, as_copy, old, clock }: RestoreOptio
   if (old !== null && !existsSync(old))
     throw new BackupError(`there is no store at ${showPath(old)}`);
   // Tables of an older version first get their present form.
-  await (await openStore({ url: `file:${path}`, auth_token: undefined }, clock)).close();
-  const connection = openConnection(path, 0);
+  const { encryption_key } = store;
+  const own = { url: `file:${path}`, auth_token: undefined, encryption_key };
+  await (await openStore(own, clock)).close();
+  const connection = openConnection(path, 0, file_key);
   try {
-    const forgotten = forget(connection, clock.now(), old);
+    const forgotten = forget(
+      connection,
+      clock.now(),
+      old === null ? null : { path: old, file_key },
+    );
     // Everything has to be in the file, since it gets its name without its log.
     const [row] = connection.prepare("pragma wal_checkpoint(truncate)").all() as Value[][];
     if (row![0] !== 0) throw new BackupError("the restored file is in use by another program");
@@ -156,9 +164,9 @@ function assertKnown(connection: ReturnType<typeof openConnection>, what: string
 async function publishFile(
   temporary: string,
   target: string,
-  { clock, signal }: Work,
+  { store, clock, signal }: RestoreOptions,
 ): Promise<number> {
-  const connection = openReadOnly(temporary, { alone: true });
+  const connection = openReadOnly(temporary, true, fileKeyOf(store));
   const { taker, sums } = createSums();
   try {
     await readFile(connection, taker, clock, signal);
@@ -173,7 +181,7 @@ async function upload(
   temporary: string,
   { store, run, clock, signal }: RestoreOptions,
 ): Promise<number> {
-  const connection = openReadOnly(temporary, { alone: true });
+  const connection = openReadOnly(temporary, true, fileKeyOf(store));
   try {
     const sums = await fillServer(
       endpointOf(store.url, store.auth_token),

@@ -1,24 +1,30 @@
 /** A copy of a store in a new file, as it is at one moment, while Relay runs. */
 
 import { existsSync } from "node:fs";
-import { pathToFileURL } from "node:url";
 import type { Clock } from "../../src/clock.ts";
 import { showPath } from "../../src/config-files.ts";
 import { codeOf } from "../../src/log.ts";
-import { openConnection } from "../store/connection.ts";
+import { openConnection, openReadOnly } from "../store/connection.ts";
 import { pathOf } from "../store/embedded.ts";
 import { endpointOf } from "../store/hrana.ts";
 import { isBusy, whenFree } from "../store/store.ts";
 import { assertNotForeign } from "../store/store-contents.ts";
+import { createVault } from "../store/vault.ts";
 import { BackupError, placeError, sizeOf } from "./backup-files.ts";
 import { readServer } from "./cursor.ts";
 import { quoted, type RowTaker, type Schema, SEQUENCE, type Value } from "./rows.ts";
 
-/** The store that a command or job is about: `DATABASE_URL` and `DATABASE_AUTH_TOKEN`. */
+/** The store that a command or job is about: `DATABASE_URL`, `DATABASE_AUTH_TOKEN` and `DATABASE_ENCRYPTION_KEY`. */
 export interface StorePlace {
   readonly url: string;
   readonly auth_token: string | undefined;
+  /** 32 bytes. Files, also those of backups, are then encrypted with it; rows are copied as they are. */
+  readonly encryption_key?: Uint8Array | undefined;
 }
+
+/** The key of the files of a store; null if they are not encrypted. */
+export const fileKeyOf = ({ encryption_key }: StorePlace): string | null =>
+  createVault(encryption_key).file_key;
 
 export interface Work {
   readonly clock: Clock;
@@ -34,32 +40,27 @@ const LOOK_EVERY = 1;
 export const fileOf = ({ url }: StorePlace): string | null =>
   url.startsWith("file:") ? pathOf(url) : null;
 
-/**
- * Opens an existing database that is only read. `alone`: no other process uses it, and it has no log; SQLite then
- * creates nothing beside it.
- */
-export const openReadOnly = (path: string, { alone = false } = {}) =>
-  openConnection(`${pathToFileURL(path).href}?${alone ? "immutable=1" : "mode=ro"}`, 0);
-
 /** Copies the store into the empty file `to`. Throws {@link BackupError}. */
 export async function snapshot(from: StorePlace, to: string, work: Work): Promise<void> {
   const path = fileOf(from);
   if (path === null) await copyServer(from, to, work);
-  else await copyFile(path, to, work);
+  else await copyFile(path, to, fileKeyOf(from), work);
 }
 
 /**
  * Copies a file by `VACUUM INTO`, in a thread of the binding. That reads in one transaction, so writers go on, but the
- * write-ahead log grows meanwhile.
+ * write-ahead log grows meanwhile. `alone`: no other process uses the file, and it has no log; SQLite then creates nothing
+ * beside it.
  */
 export async function copyFile(
   path: string,
   to: string,
+  file_key: string | null,
   { clock, signal }: Work,
-  options?: { readonly alone: boolean },
+  { alone } = { alone: false },
 ): Promise<void> {
   if (!existsSync(path)) throw new BackupError(`there is no store at ${showPath(path)}`);
-  const connection = openReadOnly(path, options);
+  const connection = openReadOnly(path, alone, file_key);
   let hangs = false;
   try {
     await whenFree(clock, () => assertNotForeign((one) => connection.run(one).rows));
@@ -121,7 +122,7 @@ async function whileGrowing(
 }
 
 async function copyServer(from: StorePlace, to: string, { clock, signal }: Work): Promise<void> {
-  const writer = createFileWriter(to);
+  const writer = createFileWriter(to, fileKeyOf(from));
   try {
     const endpoint = endpointOf(from.url, from.auth_token);
     const schema = await readServer(endpoint, writer, clock, signal, writer.begin);
@@ -137,8 +138,8 @@ async function copyServer(from: StorePlace, to: string, { clock, signal }: Work)
 }
 
 /** Writes tables and rows into an empty file. Indexes and triggers come after the rows. */
-export function createFileWriter(path: string) {
-  const connection = openConnection(path, 0);
+export function createFileWriter(path: string, file_key: string | null) {
+  const connection = openConnection(path, 0, file_key);
   // The whole file is written to the disk at its end, and removed if that is not reached.
   connection.prepare("pragma journal_mode = off").all();
   connection.exec("pragma synchronous = off");
@@ -174,7 +175,7 @@ function copyError(from: string | null, to: string, error: unknown): unknown {
   if (!/^(SQLITE_|E[A-Z]+$)/.test(code)) return error;
   if (/^SQLITE_(CORRUPT|NOTADB)/.test(code) && from !== null) {
     const what = code.startsWith("SQLITE_NOTADB")
-      ? "is not a database, or is encrypted"
+      ? "is not a database, or not one of this DATABASE_ENCRYPTION_KEY"
       : "is damaged";
     return new BackupError(`${showPath(from)} ${what} (${code})`, { cause });
   }

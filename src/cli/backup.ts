@@ -10,11 +10,16 @@ import { Fault, type Io } from "./io.ts";
 async function storeOf(io: Io, url?: string) {
   const env = await withSecretFiles(io.env);
   // Other variables do not matter here, and may be set for the server alone.
-  const { DATABASE_URL, DATABASE_AUTH_TOKEN } = readConfig({
+  const { DATABASE_URL, DATABASE_AUTH_TOKEN, DATABASE_ENCRYPTION_KEY } = readConfig({
     DATABASE_URL: url ?? env.DATABASE_URL,
     DATABASE_AUTH_TOKEN: env.DATABASE_AUTH_TOKEN,
+    DATABASE_ENCRYPTION_KEY: env.DATABASE_ENCRYPTION_KEY,
   });
-  return { url: DATABASE_URL, auth_token: DATABASE_AUTH_TOKEN };
+  return {
+    url: DATABASE_URL,
+    auth_token: DATABASE_AUTH_TOKEN,
+    encryption_key: DATABASE_ENCRYPTION_KEY,
+  };
 }
 
 /** Seconds between two signs of life: the threads of the binding do not keep the process alive. */

@@ -43,7 +43,7 @@ export function addServer(program: Command, io: Io, exit: (code: number) => void
 }
 
 const OF_STORE =
-  "\n\nThe store is that of DATABASE_URL, with DATABASE_AUTH_TOKEN or DATABASE_AUTH_TOKEN_FILE, as for relay serve.";
+  "\n\nThe store is that of DATABASE_URL, with DATABASE_AUTH_TOKEN and DATABASE_ENCRYPTION_KEY or their _FILE, as for relay serve.";
 
 export function addStore(program: Command, io: Io): void {
   program

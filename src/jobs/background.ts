@@ -68,7 +68,11 @@ export function createBackground(options: BackgroundOptions) {
     record: createBackupRecord(store, ids.unique()),
     make: (file, signal) =>
       backupStore({
-        store: { url: config.DATABASE_URL, auth_token: config.DATABASE_AUTH_TOKEN },
+        store: {
+          url: config.DATABASE_URL,
+          auth_token: config.DATABASE_AUTH_TOKEN,
+          encryption_key: config.DATABASE_ENCRYPTION_KEY,
+        },
         file,
         keep: config.BACKUP_KEEP,
         clock: { ...timers, now: clock.now },

@@ -5,8 +5,10 @@ import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { backupStore } from "../../db/backup/backup.ts";
+import { listBackups } from "../../db/backup/backup-files.ts";
 import { moveStore } from "../../db/backup/move.ts";
 import { restoreStore } from "../../db/backup/restore.ts";
+import { sharedSecret } from "../../db/secrets.ts";
 import { openStore } from "../../db/store/open.ts";
 import { sql } from "../../db/store/sql.ts";
 import { statement } from "../../db/store/statement.ts";
@@ -176,5 +178,46 @@ test("it refuses what is no backup, a damaged one, and one of a later version", 
   await store.write([statement(sql`update store_facts set value = '99.0.0'`)({})]);
   await backupStore({ ...ofStore(url), file, keep: null });
   expect(await refusal(file)).toContain("needs version 99.0.0 or later");
+  await store.close();
+});
+
+test("with an encryption key, backups are encrypted, known as backups, and restored with the key only", async () => {
+  const { url } = await createEmptyStore();
+  const encryption_key = new Uint8Array(32).fill(7);
+  const place = { ...placeOf(url), encryption_key };
+  const used = await openStore(place, systemClock);
+  await sharedSecret(used, "signing", "secret");
+  await used.close();
+  const folder = tempFolder();
+  const file = join(folder, "relay.db");
+  for (let day = 0; day < 3; day++) {
+    const clock = { ...systemClock, now: () => systemClock.now() + day * 86_400 };
+    await backupStore({ store: place, file, keep: 2, clock });
+  }
+  const [newest, ...others] = await listBackups(file);
+  expect(others).toHaveLength(1);
+  expect(await Bun.file(newest!.file).text()).not.toContain("relay_migrations");
+  const restoreWith = (key: Uint8Array | undefined, name: string, old: string | null) =>
+    restoreStore({
+      store: { url: `file:${join(folder, name)}`, auth_token: undefined, encryption_key: key },
+      file: newest!.file,
+      as_copy: false,
+      old,
+      run: "run",
+      clock: systemClock,
+    });
+  const wrong = new Uint8Array(32).fill(8);
+  for (const key of [wrong, undefined]) {
+    expect(String(await rejectionOf(restoreWith(key, "wrong.db", null)))).toContain(
+      "is not a database, or",
+    );
+  }
+  expect(await restoreWith(encryption_key, "again.db", newest!.file)).toMatchObject({
+    forgotten: { ended: 0 },
+  });
+  const store = await openStore(
+    { url: `file:${join(folder, "again.db")}`, auth_token: undefined, encryption_key },
+    systemClock,
+  );
   await store.close();
 });
