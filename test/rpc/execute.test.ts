@@ -71,6 +71,7 @@ function contextOf(caller: Caller | null, more: Partial<Context> = {}): Context 
       },
     },
     waits: () => note("waits"),
+    answered: () => {},
     ended: ({ action, error }: { action: string; error: ServiceError | null }) =>
       note(`log ${action} ${error?.code ?? "ok"}`),
     address: () => "127.0.0.1",
