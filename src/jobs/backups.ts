@@ -125,7 +125,7 @@ export function createBackups(options: BackupsOptions) {
     if (error instanceof ServiceError) return;
     const known = error instanceof BackupFault ? error : null;
     const reason = known?.message ?? `an unexpected error (${codeOf(error) || "no code"})`;
-    if (fault?.reason !== reason) {
+    if (!fault || !isSame(fault.reason, reason)) {
       log.error("backup failed", { reason, ...(!known && describeError(error)) });
     }
     fault = { reason, since: fault?.since ?? clock.now() };
@@ -255,3 +255,7 @@ export function createBackups(options: BackupsOptions) {
     },
   };
 }
+
+/** True if two reasons differ at most in their figures, such as the room that is left. */
+const isSame = (one: string, other: string): boolean =>
+  one.replace(/\d+/g, "") === other.replace(/\d+/g, "");

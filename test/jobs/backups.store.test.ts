@@ -15,6 +15,7 @@ import { createPair } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { createTestStore } from "../support/store.ts";
 import { tempFolder } from "../support/temp.ts";
+import { until } from "../support/until.ts";
 import { exchange } from "../support/wire.ts";
 
 const DAY = 86_400;
@@ -141,11 +142,12 @@ test("attempts that fail are further and further apart, in all processes and aft
   );
   const lines: string[] = [];
   const attempts: number[] = [];
-  const began = clock.elapsed();
-  let behave = async (_: AbortSignal): Promise<void> => {
-    throw new BackupFault("the disk is full");
-  };
   const made: { made_at: number; bytes: number }[] = [];
+  const began = clock.elapsed();
+  let answersOfFolder = async () => made;
+  let behave = async (_: AbortSignal): Promise<void> => {
+    throw new BackupFault(`the disk is full: ${attempts.length} MB are free`);
+  };
   const start = (name: string, timers = clock) => {
     const backups = createBackups({
       folder: tempFolder(),
@@ -158,7 +160,7 @@ test("attempts that fail are further and further apart, in all processes and aft
         made.push(one);
         return one;
       },
-      list: async () => made,
+      list: () => answersOfFolder(),
       storeBytes: async () => 1,
       clock,
       timers,
@@ -188,7 +190,9 @@ test("attempts that fail are further and further apart, in all processes and aft
   // Each process logs the reason once.
   const failures = lines.filter((line) => line.includes("the disk is full"));
   expect(failures.length).toBeLessThanOrEqual(3);
-  expect((await running[0]!.status())?.failing).toMatchObject({ reason: "the disk is full" });
+  expect((await running[0]!.status())?.failing).toMatchObject({
+    reason: expect.stringContaining("the disk is full"),
+  });
   // An attempt that hangs is cancelled by a stop, and leaves the turn to others.
   const begun = Promise.withResolvers<void>();
   let aborted = false;
@@ -211,7 +215,8 @@ test("attempts that fail are further and further apart, in all processes and aft
   const told = lines.length;
   behave = async () => {};
   running = [start("d")];
-  await pass(2);
+  await clock.skip(10);
+  await running[0]!.settled();
   expect(made).toHaveLength(1);
   expect(lines.slice(told).map((line) => JSON.parse(line).event)).toEqual(["backup made"]);
   expect(await running[0]!.status()).toEqual({
@@ -223,6 +228,23 @@ test("attempts that fail are further and further apart, in all processes and aft
   made[0]!.made_at = clock.now() + 400 * DAY;
   await pass(2);
   expect(made).toHaveLength(2);
+  // A folder that hangs is told, and is asked nothing more until it answers.
+  const answer = Promise.withResolvers<typeof made>();
+  let asked = 0;
+  answersOfFolder = () => {
+    asked++;
+    return answer.promise;
+  };
+  await clock.skip(MINUTE);
+  await until(() => asked === 1);
+  await clock.skip(30);
+  await running[0]!.settled();
+  await pass(3);
+  expect((await running[0]!.status())?.failing?.reason).toEndWith(" does not answer");
+  expect(asked).toBe(1);
+  answer.resolve(made);
+  await pass(2);
+  expect((await running[0]!.status())?.failing).toBeNull();
   await running[0]!.stop();
   await store.close();
 });
