@@ -245,7 +245,7 @@ function backupsFound({ every, made, failing }: BackupStatus, now: number): Foun
   const why = failing && `Backups fail: ${failing.reason}.`;
   if (!made) {
     return why
-      ? { state: "fault", text: `${why} There is none yet.`, at: failing.since }
+      ? { state: "fault", text: `${why} There is no backup yet.`, at: failing.since }
       : { state: "ok", text: "The first backup will be made soon." };
   }
   const age = now - made.at;

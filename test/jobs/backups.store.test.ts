@@ -106,7 +106,7 @@ test("a folder that cannot take backups is told at once and logged once, and the
   expect([JSON.parse(line!), more]).toMatchObject([{ level: "error", reason }, []]);
   expect(await checkOf(app)).toMatchObject({
     state: "fault",
-    text: `Backups fail: ${reason}. There is none yet.`,
+    text: `Backups fail: ${reason}. There is no backup yet.`,
   });
   expect(await metricsOf(app)).toEqual({
     relay_backup_interval_seconds: DAY,
