@@ -49,6 +49,7 @@ interface RunOptions {
 const run = ({ store, seconds, processes, executable, faults, tree }: RunOptions) =>
   inTestRunner("bench/chaos/run.ts", {
     minutes: seconds / 60 + CHECKS,
+    mounts: true,
     quiet: tree !== undefined,
     ...(tree && { tree }),
     env: {

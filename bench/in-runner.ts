@@ -12,19 +12,38 @@ interface RunnerOptions {
   readonly tree?: string;
   /** True: its output is returned, and not printed. */
   readonly quiet?: boolean;
+  /** True: what it mounts goes with it, if the machine permits that. */
+  readonly mounts?: boolean;
 }
 
-/** Runs `file`, a path in the checkout. Lines of the runner itself are not shown. */
+/** A command in front of another, whose mounts nobody else sees; empty where that is not permitted. */
+function ownMounts(): string[] {
+  const command = ["unshare", "--mount"];
+  try {
+    const tried = Bun.spawnSync([...command, "true"], { stdio: ["ignore", "ignore", "ignore"] });
+    return tried.exitCode === 0 ? command : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Runs `file`, a path in the checkout, which takes its processes with it when it or this process ends. */
 export async function inTestRunner(file: string, options: RunnerOptions) {
-  const { env, minutes, tree = ROOT, quiet = false } = options;
+  const { env, minutes, tree = ROOT, quiet = false, mounts = false } = options;
   const timeout = String(Math.round(minutes * 60_000));
-  const child = Bun.spawn([process.execPath, "test", "--timeout", timeout, `./${file}`], {
+  const runner = [process.execPath, "test", "--no-orphans", "--timeout", timeout, `./${file}`];
+  const child = Bun.spawn([...(mounts ? ownMounts() : []), ...runner], {
     cwd: tree,
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const end = () => child.kill("SIGKILL");
-  process.on("exit", end);
+  let interrupted = false;
+  const end = () => {
+    interrupted = true;
+    child.kill("SIGTERM");
+  };
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const signal of signals) process.on(signal, end);
   let out = "";
   const decoder = new TextDecoder();
   const read = async () => {
@@ -36,13 +55,14 @@ export async function inTestRunner(file: string, options: RunnerOptions) {
   };
   const [errors] = await Promise.all([new Response(child.stderr).text(), read()]);
   const code = await child.exited;
-  process.off("exit", end);
+  for (const signal of signals) process.off(signal, end);
+  if (interrupted) throw new Error("interrupted");
   return { code, out, errors };
 }
 
 /** Builds the executable into `file`: servers start from it in half of the CPU time of the sources. */
 export async function buildExecutable(file: string, tree = ROOT): Promise<void> {
-  const child = Bun.spawn([process.execPath, "run", "build", file], {
+  const child = Bun.spawn([process.execPath, "--no-orphans", "run", "build", file], {
     cwd: tree,
     stdio: ["ignore", "ignore", "inherit"],
   });
