@@ -18,7 +18,7 @@ import { pathToFileURL } from "node:url";
 import type { Clock } from "../src/clock.ts";
 import { OLDEST_COMPATIBLE, OLDEST_WITH_KEY } from "../src/version.ts";
 import { changeSecret } from "./channel-secrets.ts";
-import { assertKeyFits, isRekeying, REKEYING } from "./secrets.ts";
+import { assertKeyFits, assertReadable, isRekeying, REKEYING } from "./secrets.ts";
 import { lowerFromKey } from "./store/compatibility.ts";
 import { openConnection } from "./store/connection.ts";
 import { openEmbedded, pathOf } from "./store/embedded.ts";
@@ -29,7 +29,7 @@ import { type Cell, isBusy, type Statement, type Store } from "./store/store.ts"
 import { assertNotForeign, RefusedStore } from "./store/store-contents.ts";
 import { checkStoreFile, createStoreFile } from "./store/store-file.ts";
 import { createVault, isSealed, PLACES, SealedError, type Vault } from "./store/vault.ts";
-import { hasFrames } from "./store/wal-file.ts";
+import { formOf, hasFrames } from "./store/wal-file.ts";
 
 /** Rows that one step reads and rewrites. */
 const STEP = 200;
@@ -43,7 +43,7 @@ const LOCK_WAIT = 1;
 interface RekeyOptions {
   readonly url: string;
   readonly auth_token: string | undefined;
-  /** The key of the store, 32 bytes; undefined if it is not encrypted. */
+  /** The key of the store, 32 bytes; undefined if it is not encrypted. Not used for what is not encrypted. */
   readonly from: Uint8Array | undefined;
   /** The new key; undefined: not encrypted. */
   readonly to: Uint8Array | undefined;
@@ -68,7 +68,7 @@ export async function rekey(options: RekeyOptions): Promise<{ readonly kept: str
     if (!(await store.read(tables({}))).length)
       throw new RefusedStore("there is no store of Relay");
     if (!(await isRekeying(store))) {
-      await assertKeyFits({ read: store.read, vault: from });
+      await assertReadable({ read: store.read, vault: from });
       await store.write([begin({ value: String(Math.round(clock.now())) })]);
     }
     await new Promise<void>((next) => clock.after(noticed, next));
@@ -97,8 +97,10 @@ async function rekeyFile(given: string, from: Vault, to: Vault, clock: Clock): P
   if (existsSync(kept) && statSync(kept).ino !== statSync(path).ino) {
     throw new RefusedStore(`${kept} is left from an earlier change; move it away`);
   }
-  await checkStoreFile(path, from.file_key, clock);
-  const connection = openConnection(path, 0, from.file_key);
+  // The environment may have the new key already, while the file is not encrypted yet.
+  const file_key = formOf(path) === "plain" ? null : from.file_key;
+  await checkStoreFile(path, file_key, clock);
+  const connection = openConnection(path, 0, file_key);
   try {
     await lock(connection, clock);
     for (const end of ["", "-wal", "-shm", "-journal"]) rmSync(copy + end, { force: true });
@@ -154,7 +156,7 @@ async function resealFile(path: string, from: Vault, to: Vault, clock: Clock): P
   };
   const store = await openEmbedded(pathToFileURL(path).href, clock, report, to);
   try {
-    await assertKeyFits({ read: store.read, vault: from });
+    await assertReadable({ read: store.read, vault: from });
     await reseal(store, from, to);
     await assertKeyFits(store);
   } finally {

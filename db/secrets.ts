@@ -7,7 +7,7 @@ import { p, sql } from "./store/sql.ts";
 import { insertWhere, rowOf, rowsOf, statement } from "./store/statement.ts";
 import type { Store } from "./store/store.ts";
 import { NEEDS_KEY, NOT_ENCRYPTED, OTHER_KEY, RefusedStore } from "./store/store-contents.ts";
-import { isSealed, PLACES, SealedError } from "./store/vault.ts";
+import { isSealed, PLACES, SealedError, type Vault } from "./store/vault.ts";
 
 const add = statement(sql`${insertWhere(secrets, sql`true`)} on conflict (name) do nothing`);
 const find = statement(sql`select value from secrets where name = ${p("name")}`, {
@@ -89,10 +89,20 @@ async function checkKey(store: ReadStore): Promise<void> {
   const stored = found.get(SIGNING);
   if (stored === undefined) return;
   if (store.vault.file_key !== null && !isSealed(stored)) throw new RefusedStore(NOT_ENCRYPTED);
+  assertOpens(store.vault, stored);
+}
+
+function assertOpens(vault: Vault, stored: string): void {
   try {
-    store.vault.open(PLACES.secret(SIGNING), stored);
+    vault.open(PLACES.secret(SIGNING), stored);
   } catch (error) {
     if (!(error instanceof SealedError)) throw error;
-    throw new RefusedStore(store.vault.file_key === null ? NEEDS_KEY : OTHER_KEY);
+    throw new RefusedStore(vault.file_key === null ? NEEDS_KEY : OTHER_KEY);
   }
+}
+
+/** Throws {@link RefusedStore} unless the vault opens the values of the store. One that is not encrypted passes. */
+export async function assertReadable({ read, vault }: ReadStore): Promise<void> {
+  const stored = new Map(await read(marks({}))).get(SIGNING);
+  if (stored !== undefined) assertOpens(vault, stored);
 }

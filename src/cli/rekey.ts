@@ -36,9 +36,6 @@ async function change(io: Io, { newKeyFile, removeKey }: RekeyOptions): Promise<
   if (to === undefined && from === undefined) {
     throw new Fault("DATABASE_ENCRYPTION_KEY must be set to the key that is to be removed");
   }
-  if (to !== undefined && from !== undefined && Buffer.from(to).equals(from)) {
-    throw new Fault(`${newKeyFile} has the key that DATABASE_ENCRYPTION_KEY has`);
-  }
   const { rekey } = await import("../../db/rekey.ts");
   const { DATABASE_URL: url, DATABASE_AUTH_TOKEN: auth_token } = config;
   const clock = { ...io.timers, now: io.now };

@@ -11,6 +11,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { backupStore } from "../../db/backup/backup.ts";
+import { listBackups } from "../../db/backup/backup-files.ts";
+import { moveStore } from "../../db/backup/move.ts";
+import { restoreStore } from "../../db/backup/restore.ts";
 import { rekey } from "../../db/rekey.ts";
 import { sharedSecret } from "../../db/secrets.ts";
 import { openStore } from "../../db/store/open.ts";
@@ -20,7 +24,7 @@ import { createVault } from "../../db/store/vault.ts";
 import { systemClock } from "../../src/clock.ts";
 import { OLDEST_WITH_KEY } from "../../src/version.ts";
 import { createUser } from "../support/cli.ts";
-import { client, createPerson } from "../support/client.ts";
+import { client, createPerson, WEBHOOK } from "../support/client.ts";
 import { startEveryService } from "../support/every-channel.ts";
 import { rejectionOf } from "../support/rejection.ts";
 import { startSqld } from "../support/sqld.ts";
@@ -64,7 +68,7 @@ async function valuesOf(store: Store): Promise<string> {
 }
 
 const world = await startEveryService();
-const { startOn, works } = world;
+const { startOn, stop, works } = world;
 
 test("with a key, every channel works, and no address or secret of one is in the store [§11.4.11]", async () => {
   const { folder, url } = await newStore();
@@ -72,7 +76,7 @@ test("with a key, every channel works, and no address or secret of one is in the
   const made = await world.reachable(app);
   await works(app, made);
   // Another process, which has nothing but the store.
-  await app.stop();
+  await stop(app);
   const second = await startOn(url, KEY);
   await works(second, made);
   const send = client(second.url, made.person.token);
@@ -94,7 +98,7 @@ test("with a key, every channel works, and no address or secret of one is in the
   const targets = sql`select count(*) from push_targets where lane = 'web_push'`;
   expect(await store.read(statement(targets, { returns: "rows" })({}))).toEqual([[0]]);
   await store.close();
-  await second.stop();
+  await stop(second);
   expect(planted.filter((one) => isInFiles(folder, one))).toEqual([]);
   // A server encrypts no file, which shows that this would be found.
   expect(isInFiles(folder, made.person.account.id)).toBe(STORE_KIND === "server");
@@ -113,7 +117,7 @@ test("a start with the wrong key, without one, or with one for a plain store is 
     const { folder, url } = await newStore();
     const app = await startOn(url, right);
     const person = await createPerson(app.url);
-    await app.stop();
+    await stop(app);
     const contents = () => filesOf(folder).map((path) => readFileSync(path).toString("base64"));
     const before = contents();
     const { name, message } = (await rejectionOf(startOn(url, wrong))) as Error;
@@ -121,7 +125,7 @@ test("a start with the wrong key, without one, or with one for a plain store is 
     if (STORE_KIND === "embedded") expect(contents()).toEqual(before);
     const again = await startOn(url, right);
     expect((await client(again.url, person.token)("GET /v1/account")).status).toBe(200);
-    await again.stop();
+    await stop(again);
   }
 });
 
@@ -155,7 +159,7 @@ test("the key of a store can be set, changed and removed, and its channels work 
   const { folder, path, url } = await newStore();
   const app = await startOn(url, undefined);
   const made = await world.reachable(app);
-  await app.stop();
+  await stop(app);
   let store = await open(url);
   const before = await valuesOf(store);
   expect(made.planted.filter((one) => !before.includes(JSON.stringify(one).slice(1, -1)))).toEqual(
@@ -193,7 +197,7 @@ test("the key of a store can be set, changed and removed, and its channels work 
   }
   const again = await startOn(url, undefined);
   await works(again, made);
-  await again.stop();
+  await stop(again);
   expect(readdirSync(folder).filter((name) => name.includes("rekey"))).toEqual([]);
 }, 60_000);
 
@@ -211,8 +215,10 @@ embedded(
     await store.close();
     expect(existsSync(`${path}.rekeyed`)).toBe(false);
     // A wrong old key changes nothing either.
+    const { kept } = await change(url, undefined, KEY);
+    rmSync(kept!);
     expect(((await rejectionOf(change(url, OTHER, KEY))) as Error).name).toBe("RefusedStore");
-    await (await open(url)).close();
+    await (await open(url, KEY)).close();
   },
 );
 
@@ -229,7 +235,8 @@ embedded("relay rekey takes the keys from files, and names what is wrong with th
     const env = { DATABASE_URL: url, ...(key && { DATABASE_ENCRYPTION_KEY_FILE: key }) };
     return user.run(["rekey", ...words], { env });
   };
-  const done = await run(null, "--new-key-file", first);
+  // The environment may have the new key already.
+  const done = await run(first, "--new-key-file", first);
   expect([done.code, done.err]).toEqual([0, ""]);
   expect(done.out).toContain(`DATABASE_ENCRYPTION_KEY_FILE=${first}`);
   expect(done.out).toContain(`${path}.before-rekey. Delete it`);
@@ -237,7 +244,6 @@ embedded("relay rekey takes the keys from files, and names what is wrong with th
 
   const refusals = [
     [null, [], "--new-key-file or --remove-key"],
-    [first, ["--new-key-file", first], "has the key that DATABASE_ENCRYPTION_KEY has"],
     [first, ["--new-key-file", path], "--new-key-file: must be 32 random bytes"],
     [first, ["--new-key-file", `${first}.none`], "--new-key-file: there is no file"],
     [null, ["--remove-key"], "DATABASE_ENCRYPTION_KEY must be set"],
@@ -277,6 +283,45 @@ server(
     await store.close();
   },
 );
+
+test("a backup, a restored and a moved store have the key of the store [§11.4.11]", async () => {
+  const { folder, url } = await newStore();
+  const app = await startOn(url, KEY);
+  const person = await createPerson(app.url);
+  await person.send("POST /v1/channels", { ...WEBHOOK, url: "http://127.0.0.1:9/planted" });
+  await stop(app);
+  const at = (url: string, encryption_key: Buffer | undefined = KEY) => ({
+    store: { url, auth_token: undefined, encryption_key },
+    clock: systemClock,
+  });
+  const file = join(tempFolder(), "relay.db");
+  const made = [];
+  for (let i = 0; i < 3; i++) made.push(await backupStore({ ...at(url), file, keep: 2 }));
+  expect(made[2]!.removed).toEqual([made[0]!.file]);
+  const newest = made[2]!.file;
+  expect(await listBackups(file)).toHaveLength(2);
+  for (const text of [person.account.id, "/planted", "SQLite format"]) {
+    expect(readFileSync(newest).includes(text)).toBe(false);
+  }
+
+  const restored = await newStore();
+  const old = STORE_KIND === "embedded" ? join(folder, "relay.db") : null;
+  const to = { ...at(restored.url), file: newest, as_copy: false, old, run: "a run" };
+  await restoreStore(to);
+  const moved = await newStore();
+  const [from, place] = [at(restored.url).store, at(moved.url).store];
+  // The binding keeps the connections of the restoration until their statements are collected.
+  Bun.gc(true);
+  await moveStore({ from, to: place, run: "another", clock: systemClock });
+  for (const one of [restored, moved]) {
+    const again = await startOn(one.url, KEY);
+    const { body } = await client(again.url, person.token)("GET /v1/channels");
+    expect(body.channels).toHaveLength(1);
+    await stop(again);
+    expect(isInFiles(one.folder, "/planted")).toBe(false);
+    expect(isInFiles(one.folder, person.account.id)).toBe(STORE_KIND === "server");
+  }
+});
 
 test("an encrypted value opens only in its place, with its key, and unchanged", () => {
   const vault = createVault(KEY);

@@ -4,7 +4,7 @@ import { expect } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { type TestApp as App, startTestApp } from "./app.ts";
 import { ask, client, createAgent, createPerson } from "./client.ts";
-import { createTestClock } from "./clock.ts";
+import { createTestClock, whileMoving } from "./clock.ts";
 import { startNtfy } from "./ntfy.ts";
 import { startPushService } from "./push-service.ts";
 import { startReceiver } from "./receiver.ts";
@@ -29,6 +29,8 @@ export async function startEveryService() {
   const push = await startPushService({ now: clock.now });
   const telegram = await startTelegram({ clock, strict: false });
   const bot = telegram.newBot();
+  // Time moves slowly, or a lease would end before a busy store has renewed it.
+  const tick = () => clock.advance(0.1);
 
   const startOn = (database_url: string, key: Buffer | undefined) =>
     startTestApp({
@@ -62,14 +64,14 @@ export async function startEveryService() {
     const { body: link } = await person.send("POST /v1/channels/links", begun);
     user.start(bot, new URL(link.link).searchParams.get("start")!);
     await until(async () => {
-      await clock.advance(0.5);
+      await tick();
       return (await person.send(`GET /v1/channels/links/${link.id}`)).body.from?.name !== undefined;
     });
     // Nobody confirms this one: the addresses of its link and of its visitor stay.
     const { body: waiting } = await person.send("POST /v1/channels/links", begun);
     user.start(bot, new URL(waiting.link).searchParams.get("start")!);
     await until(async () => {
-      await clock.advance(0.5);
+      await tick();
       return (await person.send(`GET /v1/channels/links/${waiting.id}`)).body.from != null;
     });
     expect((await person.send(`POST /v1/channels/links/${link.id}/confirm`)).status).toBe(201);
@@ -95,7 +97,7 @@ export async function startEveryService() {
     const question = await ask(client(app.url, agent.secret), { prompt: title });
     const hasMessage = () => user.chat(bot).findLast(({ text }) => text.includes(title));
     await until(async () => {
-      await clock.advance(0.5);
+      await tick();
       const hooked = receiver.got.some(
         ({ path, status }) => path === "/planted-hook" && status === 200,
       );
@@ -116,16 +118,22 @@ export async function startEveryService() {
     made.user.tap(bot, message, "Yes");
     const read = client(app.url, made.agent.secret);
     await until(async () => {
-      await clock.advance(0.5);
+      await tick();
       return (await read(`GET /v1/questions/${question.id}`)).body.answer === "Yes";
     });
     // The person's answer goes to the webhook of the key.
     await until(async () => {
-      await clock.advance(0.5);
+      await tick();
       return receiver.got.some(
         ({ path, status }) => path === "/planted-key-hook" && status === 200,
       );
     });
   }
-  return { push, startOn, reachable, works };
+  /** Stops an app that has nothing under way: a message that waits for its turn would hold up the stop. */
+  async function stop(app: App): Promise<void> {
+    await whileMoving(clock, Promise.all([app.sender.settled(), app.webhooks.settled()]));
+    await app.stop();
+  }
+
+  return { push, startOn, reachable, works, stop };
 }
