@@ -43,7 +43,8 @@ async function readReport(io: Io, id: string, given?: string): Promise<QuestionR
   const input = encodeURIComponent(JSON.stringify({ question_id: id }));
   const response = await fetchServer(`${url}/admin/trpc/question?input=${input}`, {
     headers: { authorization: `Bearer ${token}` },
-    redirect: "error",
+    // The token is for this address alone.
+    redirect: "manual",
     signal: io.signal,
   }).catch((error: unknown) => {
     if (io.signal.aborted) throw error;

@@ -13,7 +13,8 @@ const NAMED = 10;
 /** The channel or device that a delivery was for, and what it was about. Never an address or a label. */
 export interface DeliveryNames {
   readonly channel: string;
-  readonly lane: string;
+  /** Absent for the connections that bring answers. */
+  readonly lane?: string;
   /** Id of the channel or device. */
   readonly target_id: string;
   readonly account_id: string;
@@ -21,7 +22,7 @@ export interface DeliveryNames {
   readonly host: string | null;
   /** Id of the question, task or key that it is about; empty if it is about the account. */
   readonly subject: string;
-  readonly delivery_id: string;
+  readonly delivery_id?: string;
 }
 
 interface Failure {
@@ -29,7 +30,7 @@ interface Failure {
   readonly event: string;
   /** A code without content. */
   readonly reason: string;
-  readonly attempts: number;
+  readonly attempts?: number;
 }
 
 const KINDS: Readonly<Record<string, string>> = {

@@ -10,6 +10,7 @@ import type { Log } from "../log.ts";
 import { createOutage, isStoreAway } from "../observability/outages.ts";
 import type { Outbound } from "../outbound/guard.ts";
 import type { Channel } from "./channel.ts";
+import type { FailureLog } from "./failure-log.ts";
 import {
   FAULTS_SHOWN,
   type Listen,
@@ -46,6 +47,8 @@ export interface ConnectionDeps {
   readonly turn: () => Promise<void> | undefined;
   /** Called when something is to be stored soon. */
   readonly changed: () => void;
+  /** Logs that the answers of a channel do not arrive. */
+  readonly report: FailureLog["report"];
 }
 
 /** The channels and links of a key. `error`: what the store says of how the channel listens. */
@@ -80,7 +83,7 @@ export function createKeyConnections(
   { key, channel, stored }: { key: string; channel: Channel; stored: number | null },
   deps: ConnectionDeps,
 ) {
-  const { store, clock, ids, log, config, outbound, handle, turn, changed } = deps;
+  const { store, clock, ids, log, config, outbound, handle, turn, changed, report } = deps;
   const listen: Listen = channel.listen!;
   const most = listen.most ?? Number.POSITIVE_INFINITY;
   const named = { channel: channel.name, listener: key };
@@ -104,8 +107,14 @@ export function createKeyConnections(
     ).length;
 
   const note = (channels: readonly ListenedChannel[], reason: string | null) => {
-    for (const { channel_id } of channels) {
+    for (const { channel_id, account_id } of channels) {
       if (errors.get(channel_id) === reason || !errors.has(channel_id)) continue;
+      if (reason !== null) {
+        report(
+          { channel: channel.name, target_id: channel_id, account_id, host: null, subject: "" },
+          { level: "info", event: "answers do not arrive", reason },
+        );
+      }
       errors.set(channel_id, reason);
       reports.set(channel_id, reason);
       changed();

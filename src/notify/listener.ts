@@ -21,6 +21,7 @@ import type { ListenerHealth } from "../model/notification.ts";
 import { createOutage } from "../observability/outages.ts";
 import { createTurns } from "../overload/turns.ts";
 import type { Channel } from "./channel.ts";
+import { createFailureLog } from "./failure-log.ts";
 import { createLeaseWatch, LEASE } from "./leases.ts";
 import {
   type ConnectionDeps,
@@ -45,7 +46,7 @@ const STOP_WAIT = 5;
 
 export type Listener = ReturnType<typeof createListener>;
 
-interface ListenerOptions extends Omit<ConnectionDeps, "turn" | "changed"> {
+interface ListenerOptions extends Omit<ConnectionDeps, "turn" | "changed" | "report"> {
   readonly channels: readonly Channel[];
   /** Real time, also in tests: for a stop. */
   readonly timers: Pick<ConnectionDeps["clock"], "after">;
@@ -54,6 +55,7 @@ interface ListenerOptions extends Omit<ConnectionDeps, "turn" | "changed"> {
 export function createListener(options: ListenerOptions) {
   const { store, clock, timers, ids, log, channels } = options;
   const outage = createOutage({ clock, log, over: "listeners work again" });
+  const failing = createFailureLog({ clock, log });
   const able = channels.filter(({ listen }) => listen);
   const types = JSON.stringify(able.map(({ name }) => name));
   const held = new Map<string, KeyConnections>();
@@ -76,6 +78,7 @@ export function createListener(options: ListenerOptions) {
     ...options,
     turn: createTurns(PER_TURN).begin,
     changed: () => {},
+    report: failing.report,
     async handle(event, account_id) {
       const outcome = await options.handle(event, account_id);
       counts[outcome.is] = (counts[outcome.is] ?? 0) + 1;
@@ -285,6 +288,7 @@ export function createListener(options: ListenerOptions) {
       };
       await Promise.race([end(), late.promise]);
       cancel();
+      failing.close();
     },
 
     /** What this process listens to, by channel. */

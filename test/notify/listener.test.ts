@@ -182,9 +182,9 @@ test("after a flood of its reply topic a channel goes on from then, although the
 });
 
 test("a flood wait is a minute at first, and doubles to an hour [§19.8.4]", async () => {
-  const { ntfy, begin, advance } = await createWorld();
+  const { app, ntfy, begin, advance } = await createWorld();
   ntfy.treatSubscriptions(429);
-  const { read } = await begin();
+  const { read, channel } = await begin();
   await until(() => ntfy.subscribed.length === 1);
   const waits: number[] = [];
   for (let round = 0, seconds = 0; round < 3; ) {
@@ -199,6 +199,10 @@ test("a flood wait is a minute at first, and doubles to an hour [§19.8.4]", asy
   expect(waits.map((wait) => Math.round(wait / 10) * 10)).toEqual([60, 120, 240]);
   await advance(2);
   expect(await read()).toMatchObject({ state: "failing", last_error: { code: "status_429" } });
+  const logged = app.lines.filter((line) => line.includes("answers do not arrive"));
+  expect(logged.map((line) => JSON.parse(line))).toMatchObject([
+    { level: "info", channel: "ntfy", target_id: channel.id, reason: "status_429", count: 1 },
+  ]);
   ntfy.treatSubscriptions("ok");
   await advance(490);
   expect(await read()).toMatchObject({ state: "ok", last_error: null });
