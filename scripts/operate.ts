@@ -8,9 +8,10 @@ import { litestream } from "./operate/litestream.ts";
 import { monitoring } from "./operate/monitoring.ts";
 import { rollingRestart } from "./operate/rolling-restart.ts";
 import { systemdUnit } from "./operate/systemd.ts";
+import { why } from "./operate/why.ts";
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
-for (const recipe of [compose, systemdUnit, litestream, monitoring, rollingRestart]) {
+for (const recipe of [compose, systemdUnit, litestream, monitoring, why, rollingRestart]) {
   if (!(await recipe(print))) process.exitCode = 1;
 }
