@@ -18,18 +18,18 @@ import { pathToFileURL } from "node:url";
 import type { Clock } from "../src/clock.ts";
 import { OLDEST_COMPATIBLE, OLDEST_WITH_KEY } from "../src/version.ts";
 import { changeSecret } from "./channel-secrets.ts";
-import { assertKeyFits, assertReadable, isRekeying, REKEYING } from "./secrets.ts";
+import { assertKeyFits, assertReadable, isRekeying, REKEYING, SIGNING } from "./secrets.ts";
 import { lowerFromKey } from "./store/compatibility.ts";
-import { openConnection } from "./store/connection.ts";
+import { openConnection, openReadOnly } from "./store/connection.ts";
 import { openEmbedded, pathOf } from "./store/embedded.ts";
 import { openServer } from "./store/server.ts";
 import { p, sql } from "./store/sql.ts";
 import { rowsOf, statement } from "./store/statement.ts";
 import { type Cell, isBusy, type Statement, type Store } from "./store/store.ts";
-import { assertNotForeign, RefusedStore } from "./store/store-contents.ts";
-import { checkStoreFile, createStoreFile } from "./store/store-file.ts";
+import { assertNotForeign, NEEDS_KEY, OTHER_KEY, RefusedStore } from "./store/store-contents.ts";
+import { createStoreFile, secretIn } from "./store/store-file.ts";
 import { createVault, isSealed, PLACES, SealedError, type Vault } from "./store/vault.ts";
-import { formOf, hasFrames } from "./store/wal-file.ts";
+import { belongsTogether, formOf, hasFrames } from "./store/wal-file.ts";
 
 /** Rows that one step reads and rewrites. */
 const STEP = 200;
@@ -99,7 +99,7 @@ async function rekeyFile(given: string, from: Vault, to: Vault, clock: Clock): P
   }
   // The environment may have the new key already, while the file is not encrypted yet.
   const file_key = formOf(path) === "plain" ? null : from.file_key;
-  await checkStoreFile(path, file_key, clock);
+  checkFile(path, file_key);
   const connection = openConnection(path, 0, file_key);
   try {
     await lock(connection, clock);
@@ -128,6 +128,37 @@ async function rekeyFile(given: string, from: Vault, to: Vault, clock: Clock): P
 }
 
 /**
+ * Throws {@link RefusedStore} for a file that the key does not open, that is no store of Relay, or whose log belongs to
+ * another file. Prepares no statement on a connection that takes locks: the binding keeps a closed connection, with its
+ * locks, until its statements are collected.
+ */
+function checkFile(path: string, file_key: string | null): void {
+  if (formOf(path) === "encrypted" && file_key === null) throw new RefusedStore(NEEDS_KEY);
+  const log = `${path}-wal`;
+  const has_frames = hasFrames(log);
+  const other_log = "the write-ahead log beside it belongs to another file; move it away";
+  if (has_frames && !belongsTogether(path, log)) throw new RefusedStore(other_log);
+  const secret = has_frames ? secretIn(path, true, file_key) : null;
+  const reader = openReadOnly(path, false, file_key);
+  try {
+    reader.exec("select 1 from relay_migrations limit 1");
+    if (secret === null) return;
+    const text = secret.replaceAll("'", "''");
+    reader.exec(`select json('') from secrets where name = '${SIGNING}' and value <> '${text}'`);
+  } catch (error) {
+    if (isBusy(error)) throw new RefusedStore(IN_USE);
+    if (/malformed JSON/.test((error as Error).message)) throw new RefusedStore(other_log);
+    const what =
+      file_key === null ? "it is no store of Relay, or damaged" : `${OTHER_KEY}, or damaged`;
+    throw new RefusedStore(what);
+  } finally {
+    reader.close();
+  }
+}
+
+const IN_USE = "another process uses the file; stop every Relay first";
+
+/**
  * Keeps every other process from the file until the connection is closed. Throws if one uses it for as long as
  * {@link LOCK_WAIT}.
  */
@@ -140,9 +171,9 @@ async function lock({ exec }: Pick<ReturnType<typeof openConnection>, "exec">, c
       if (!isBusy(error)) throw error;
     }
     if (clock.elapsed() >= until) {
-      throw new RefusedStore("another process uses the file; stop every Relay first");
+      throw new RefusedStore(IN_USE);
     }
-    // The binding closes a connection of this process, such as that of the check, once its statements are collected.
+    // A connection of this process may not be closed yet, see above.
     Bun.gc(true);
     await new Promise<void>((next) => clock.after(0.05, next));
   }

@@ -4,6 +4,7 @@
  */
 
 import { compose } from "./operate/compose.ts";
+import { encryption } from "./operate/encryption.ts";
 import { litestream } from "./operate/litestream.ts";
 import { monitoring } from "./operate/monitoring.ts";
 import { rollingRestart } from "./operate/rolling-restart.ts";
@@ -12,6 +13,12 @@ import { why } from "./operate/why.ts";
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
-for (const recipe of [compose, systemdUnit, litestream, monitoring, why, rollingRestart]) {
+const RECIPES = [
+  ...[compose, systemdUnit, encryption, litestream, monitoring, why],
+  // The longest.
+  rollingRestart,
+];
+
+for (const recipe of RECIPES) {
   if (!(await recipe(print))) process.exitCode = 1;
 }

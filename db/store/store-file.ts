@@ -80,7 +80,7 @@ const secret = statement(sql`select value from secrets where name = 'signing'`, 
 });
 
 /** Null if there is none, or the file cannot be read without its log, as in the middle of a checkpoint. */
-function secretIn(path: string, immutable: boolean, file_key: string | null): string | null {
+export function secretIn(path: string, immutable: boolean, file_key: string | null): string | null {
   const connection = openReadOnly(path, immutable, file_key);
   try {
     const [row] = connection.run(secret({})).rows;

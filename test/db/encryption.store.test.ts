@@ -146,6 +146,13 @@ embedded(
       );
       expect(files()).toEqual(before);
     }
+    // Its key can be changed, since what the log holds is copied too.
+    const changed = join(tempFolder(), "relay.db");
+    for (const end of ["", "-wal"]) copyFileSync(crashed + end, changed + end);
+    await change(`file:${changed}`, KEY, OTHER);
+    const other = await open(`file:${changed}`, OTHER);
+    expect(await sharedSecret(other, "test", "another")).toBe("kept");
+    await other.close();
     // Two processes recover it at once.
     const both = await Promise.all([0, 1].map(() => open(`file:${crashed}`, KEY)));
     for (const one of both) {
