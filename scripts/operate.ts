@@ -3,6 +3,7 @@
  * 1 if one of them fails.
  */
 
+import { backups } from "./operate/backups.ts";
 import { compose } from "./operate/compose.ts";
 import { encryption } from "./operate/encryption.ts";
 import { litestream } from "./operate/litestream.ts";
@@ -16,6 +17,7 @@ const print = (line: string) => process.stdout.write(`${line}\n`);
 const RECIPES = [
   ...[compose, systemdUnit, encryption, litestream, monitoring, why],
   // The longest.
+  backups,
   rollingRestart,
 ];
 

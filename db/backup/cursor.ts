@@ -1,6 +1,7 @@
 /** Reads all tables of a libSQL server in one transaction, by a cursor of Hrana 3, which the server sends as a stream. */
 
 import type { Clock } from "../../src/clock.ts";
+import { codeOf } from "../../src/log.ts";
 import { proxyOptions } from "../../src/loopback.ts";
 import type { Endpoint } from "../store/hrana.ts";
 import { BackupError } from "./backup-files.ts";
@@ -176,8 +177,9 @@ async function run(
     if (ended !== steps.length - 1)
       throw new BackupError("the libSQL server ended its answer early");
   } catch (error) {
-    if (error instanceof BackupError) throw error;
     signal?.throwIfAborted();
+    // Of whoever takes the rows.
+    if (error instanceof BackupError || codeOf(error).startsWith("SQLITE_")) throw error;
     const why = silent.signal.aborted ? `sent nothing for ${SILENCE} seconds` : "cannot be reached";
     throw new BackupError(`the libSQL server ${why}`, { cause: error });
   } finally {

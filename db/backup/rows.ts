@@ -28,7 +28,7 @@ export interface RowTaker {
 
 /** Makes {@link Schema} of the rows of this query. */
 export const SCHEMA_QUERY = `select type, name, sql, (select json_group_array(name) from pragma_table_info(s.name)) from sqlite_schema s
-  where sql is not null and name not glob 'sqlite_*' and name not glob 'libsql_*' order by rowid`;
+  where sql is not null and name not glob 'sqlite_*' and name not glob 'libsql_*' and name not glob '_litestream_*' order by rowid`;
 
 export function toSchema(rows: readonly (readonly Value[])[]): Schema {
   const created = rows.map(([type, name, sql, columns]) => ({

@@ -3,6 +3,7 @@
 import { afterRunning } from "../../src/clock.ts";
 import { createHranaStream, type Endpoint, HranaError } from "../store/hrana.ts";
 import { type Cell, type Statement, whenFree } from "../store/store.ts";
+import { isDisproof } from "../store/store-proof.ts";
 import { BackupError } from "./backup-files.ts";
 import { readServer, serverSchema } from "./cursor.ts";
 import {
@@ -159,6 +160,11 @@ function toCell(value: Value): Cell {
 }
 
 function refusal(error: unknown): BackupError {
+  if (error instanceof HranaError && isDisproof(error)) {
+    return new BackupError("another command began to fill the same libSQL server", {
+      cause: error,
+    });
+  }
   const why =
     error instanceof HranaError
       ? `refused a change: ${error.message}`

@@ -93,6 +93,8 @@ const REASONS: Readonly<Record<string, string>> = {
   expired: "its time was over",
   question_ended: "the question had ended before",
   target_removed: "the channel or device was removed",
+  restored:
+    "it was waiting when the server was restored from a backup, and may have arrived before",
   unclear: "it may have arrived, and must not arrive twice",
   not_wanted: "its settings leave questions out",
   not_for_target: "it cannot show this question",
