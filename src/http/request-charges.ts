@@ -43,6 +43,8 @@ export class RequestCharges {
   #shown: Quota | null = null;
   /** The limit to show in a refusal, after `limit`: a refusal does not count toward it. */
   #unspent: Quota | null = null;
+  /** Who was charged for the last call, perhaps by a credential that has ended; null when nobody. */
+  #charged: CredentialHolder | null = null;
   /** The refusal for the address, which is then not charged again. */
   #exhausted: ServiceError | undefined;
   /** True once `prepayBody` has paid for the first call, and the error if it was refused. */
@@ -111,6 +113,9 @@ export class RequestCharges {
     this.#shown = this.#unspent ?? this.#shown;
     // An error of the server is not charged.
     if (this.#credential.caller() !== null || error.status >= 500) return error;
+    // Its credential had ended, so that the request counts toward the limit of its address alone (§10.6.4).
+    if (this.#charged) this.#limiter.refund(this.#charged);
+    this.#charged = null;
     try {
       const left = this.#limiter.chargeAddress("address", this.#address());
       this.#shown = this.#unspent ?? left;
@@ -192,7 +197,10 @@ export class RequestCharges {
     if (!caller) return;
     // Each call of a batch is charged by itself, and the first one is paid.
     if (this.#prepaid) this.#prepaid = false;
-    else this.#shown = this.#limiter.charge(caller);
+    else {
+      this.#shown = this.#limiter.charge(caller);
+      this.#charged = caller;
+    }
     this.#options.unsent.admit(caller);
   }
 

@@ -7,6 +7,8 @@ import type { CredentialHolder } from "../model/caller.ts";
 /** Records a use of a credential; undefined when nothing is due. */
 type RecordUse = (usage: Usage) => Promise<void> | undefined;
 
+const nothing = (): void => {};
+
 /** A class, since thousands of requests that wait hold one each. */
 export class RequestCredential {
   readonly #auth: Auth;
@@ -22,6 +24,8 @@ export class RequestCredential {
   #refusal: Refusal = "unknown";
   /** The look-up of a credential that was recalled. */
   #looked_up: Promise<Authenticated | null> | undefined;
+  /** True once the store has said whether the credential is valid. */
+  #is_known = false;
 
   constructor(auth: Auth, header: string | null) {
     this.#auth = auth;
@@ -45,11 +49,18 @@ export class RequestCredential {
 
   async #lookUp(looking: Promise<Authenticated | null>): Promise<Authenticated | null> {
     const found = await looking;
+    this.#is_known = true;
     this.#caller = found?.caller ?? null;
     this.#usage = found?.usage ?? null;
     if (this.#usage) this.#recording = this.#record?.(this.#usage);
     this.#refusal = found ? "unknown" : await this.#auth.whyRefused(this.header);
     return found;
+  }
+
+  /** Runs `then` once a recalled credential is known to be valid, at once for any other; never when it has ended. */
+  whenValid(then: () => void): void {
+    if (!this.#looked_up || this.#is_known) then();
+    else void this.#looked_up.then((found) => found && then(), nothing);
   }
 
   /** Treats the credential as invalid and never looks it up, for a public route. */
@@ -65,9 +76,10 @@ export class RequestCredential {
     const recalled = this.#auth.recall(this.header);
     if (!recalled) return null;
     this.#record = record;
+    this.#is_known = false;
     this.#looked_up = this.#lookUp(this.#auth.confirm(recalled.caller));
     // Its error counts once the call has ended.
-    this.#looked_up.catch(() => null);
+    this.#looked_up.catch(nothing);
     this.#caller = recalled.caller;
     return recalled;
   }

@@ -101,7 +101,18 @@ export class RequestScope implements CallScope {
     const duration_ms = this.durationMs();
     const surface = mcp ? "mcp" : "rest";
     const client = mcp?.client ?? null;
-    record({ caller, at: this.#at, surface, action, error, duration_ms, client, host });
+    const entry = {
+      caller,
+      at: this.#at,
+      surface,
+      action,
+      error,
+      duration_ms,
+      client,
+      host,
+    } as const;
+    // A call may fail before it is known that its credential has ended (§15.1.2).
+    this.credential.whenValid(() => record(entry));
   }
 }
 

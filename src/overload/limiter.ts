@@ -69,6 +69,10 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
     spend: (caller: CredentialHolder, tokens: number): Quota | null =>
       buckets[caller.kind]?.spend(callerId(caller), tokens) ?? null,
 
+    /** Takes back the charge of one call. */
+    refund: (caller: CredentialHolder): Quota | null =>
+      buckets[caller.kind]?.spend(callerId(caller), -1) ?? null,
+
     /** True if answers made since its request was charged have put the caller into debt (§10.6.3). */
     overdrawn: (caller: CredentialHolder): boolean =>
       buckets[caller.kind]?.isOverdrawn(callerId(caller)) ?? false,
@@ -179,7 +183,7 @@ function createBuckets(name: string, rate: Rate, clock: Clock, refuse: () => voi
     spend(id: string, tokens: number): Quota {
       const now = nowMs();
       turn(now);
-      const debt = Math.min(debtOf(id, now) + tokens * every, most);
+      const debt = Math.min(Math.max(debtOf(id, now) + tokens * every, 0), most);
       recent.set(id, now + debt);
       return stateOf(debt);
     },

@@ -144,7 +144,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       /** True: an identical ask may join this one once its client has gone. */
       const joinable = joins && wait > 0;
       const replay = async (id: string, existing: boolean): Promise<AskedQuestion> => ({
-        question: await read(caller, id, { wait, signal, effects: true, asking: false }),
+        question: await read(caller, id, { wait, signal, effects: true, asking: false, confirmed }),
         existing,
       });
       const before = await idempotency.findResult(idempotent_request);

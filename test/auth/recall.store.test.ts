@@ -1,9 +1,11 @@
 /** Requests that read while their credential is looked up: round trips to a libSQL server, and no effect before it is known. */
 
 import { expect, test } from "bun:test";
+import { RATES } from "../../src/limits.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, client, createAgent, createPair, createTask } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
+import { entriesOf } from "../support/entries.ts";
 import { startPipelineProxy } from "../support/pipeline-proxy.ts";
 import { createTestStore, STORE_KIND } from "../support/store.ts";
 import { until } from "../support/until.ts";
@@ -70,6 +72,8 @@ test("a credential that ended changes nothing, whatever its request reads first"
     ...{ jsonrpc: "2.0", id: 1, method: "tools/call" },
     params: { name, arguments: given },
   });
+  /** Asked and answered before: the agent receives the answer when it asks again (§5.9.6). */
+  const asked = { prompt: "Received?", request_id: "asked" };
   const headers = { "idempotency-key": "again", accept: "application/json, text/event-stream" };
   const requests: ((task_id: string) => readonly [`${string} /${string}`, object?])[] = [
     (id) => [`PATCH /v1/tasks/${id}`, { status: "done" }],
@@ -77,15 +81,19 @@ test("a credential that ended changes nothing, whatever its request reads first"
     () => ["GET /v1/tasks"],
     () => ["POST /v1/tasks", { title: "Another" }],
     () => ["POST /v1/questions", { prompt: "Another?" }],
+    () => ["POST /v1/questions", asked],
     () => ["GET /v1/inbox"],
     (id) => ["POST /mcp", call("update_task", { task_id: id, status: "done" })],
     (id) => ["POST /mcp", call("get_task", { task_id: id })],
+    () => ["POST /mcp", call("ask_question", asked)],
     () => ["POST /mcp", call("read_inbox", {})],
   ];
   const attempt = async (request: (typeof requests)[number]) => {
     const { key, secret, send } = await createAgent(app.url, person);
     const key_id = key.id;
     const { id } = (await person.send("POST /v1/tasks", { title: "Unseen", key_id })).body;
+    const question = (await send("POST /v1/questions", asked, { headers })).body;
+    await person.send(`POST /v1/questions/${question.id}/answer`, { answer: "Yes" });
     // This process remembers the secret, which ends in another one.
     expect((await send("GET /v1/agents")).status).toBe(200);
     expect((await others(`POST /v1/keys/${key_id}/secret`, {})).status).toBe(200);
@@ -96,6 +104,38 @@ test("a credential that ended changes nothing, whatever its request reads first"
     expect([line, ...(await stateOf(key_id))]).toEqual([line, ...before]);
   };
   await Promise.all(requests.map(attempt));
+});
+
+test("a request by a secret that ended is not logged or charged to its key, however it fails [§4.1.5] [§15.1.2]", async () => {
+  const clock = createTestClock();
+  const { url } = await createTestStore();
+  const app = await startTestApp({ clock, database_url: url, env: { RATE_LIMITS: "on" } });
+  const peer = await startTestApp({ clock, database_url: url });
+  const { person, agent } = await createPair(app.url);
+  const others = client(peer.url, person.token);
+  const task = await createTask(agent.send);
+  const requests = [
+    [`PATCH /v1/tasks/${task.id}`, { status: "unknown" }],
+    [`PATCH /v1/tasks/${task.id}`, { status: "done" }],
+    ["POST /v1/questions", { prompt: 1 }],
+    ["GET /v1/tasks?limit=0"],
+    ["GET /v1/account"],
+    ["POST /mcp", { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "get_task" } }],
+  ] as const;
+  let { secret } = agent;
+  for (const [line, body] of requests) {
+    const ended = client(app.url, secret);
+    expect((await ended("GET /v1/agents")).status).toBe(200);
+    secret = (await others(`POST /v1/keys/${agent.key.id}/secret`, {})).body.secret;
+    const answer = await ended(line, body, { headers: { accept: "application/json" } });
+    expect([line, answer.status]).toEqual([line, 401]);
+  }
+  const send = client(app.url, secret);
+  const { headers } = await send("GET /v1/agents");
+  const valid = 2 + requests.length;
+  expect(headers.get("ratelimit")).toStartWith(`"key";r=${RATES.key.quota - valid};`);
+  const entries = await entriesOf(clock, person, { send, key: agent.key });
+  expect(entries.map(({ code }) => code)).toEqual(Array(valid).fill(null));
 });
 
 test("an answer by a sign-in that ended is refused, and the question stays open", async () => {
