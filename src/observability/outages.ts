@@ -24,6 +24,8 @@ interface Line {
   quiet_until: number;
   /** Faults since its last line. */
   untold: number;
+  /** Seconds that outages lasted which began and ended since its last line. */
+  untold_seconds: number;
   /** True once it was logged in the present outage. */
   told: boolean;
   fields: LogFields;
@@ -33,7 +35,7 @@ interface Line {
 /**
  * Follows one thing that may fail, such as a job. The first fault of an outage is logged at once, further ones are
  * counted, and the end is logged at the level `info` with `seconds` and `count`. Each event is logged at most once a
- * minute: an outage that begins sooner is logged when the minute is over, with its end or without.
+ * minute: an outage that begins sooner is logged when the minute is over, and if it has ended by then, so is its end.
  */
 export function createOutage({ clock, log, level = "warn", over, named = {} }: OutageOptions) {
   const lines = new Map<string, Line>();
@@ -42,17 +44,22 @@ export function createOutage({ clock, log, level = "warn", over, named = {} }: O
   /** Faults of the present outage. */
   let count = 0;
 
-  const secondsSince = (from: number) => Math.round((clock.elapsed() - from) * 10) / 10;
+  const tenths = (seconds: number) => Math.round(seconds * 10) / 10;
+  const secondsSince = (from: number) => tenths(clock.elapsed() - from);
 
   const tell = (event: string, line: Line) => {
-    const lasted = since === null ? 0 : secondsSince(since);
+    const lasted = since === null ? tenths(line.untold_seconds) : secondsSince(since);
     log[level](event, {
       ...named,
       count: line.untold,
       ...(lasted >= 1 && { seconds: lasted }),
       ...line.fields,
     });
+    if (over !== undefined && since === null) {
+      log.info(over, { ...named, after: event, seconds: lasted, count: line.untold });
+    }
     line.untold = 0;
+    line.untold_seconds = 0;
     line.told = since !== null;
     line.quiet_until = clock.elapsed() + LINE_EVERY;
   };
@@ -60,7 +67,14 @@ export function createOutage({ clock, log, level = "warn", over, named = {} }: O
   const lineOf = (event: string): Line => {
     const found = lines.get(event);
     if (found) return found;
-    const line = { quiet_until: 0, untold: 0, told: false, fields: {}, waits: false };
+    const line = {
+      quiet_until: 0,
+      untold: 0,
+      untold_seconds: 0,
+      told: false,
+      fields: {},
+      waits: false,
+    };
     lines.set(event, line);
     return line;
   };
@@ -86,14 +100,16 @@ export function createOutage({ clock, log, level = "warn", over, named = {} }: O
 
   const works = (): void => {
     if (since === null) return;
+    const lasted = secondsSince(since);
     const told = [...lines].filter(([, line]) => line.told);
     if (over !== undefined && told.length > 0) {
       const after = told.map(([event]) => event).join(", ");
-      log.info(over, { ...named, after, seconds: secondsSince(since), count });
+      log.info(over, { ...named, after, seconds: lasted, count });
     }
-    for (const [, line] of told) {
+    for (const line of lines.values()) {
+      if (line.told) line.untold = 0;
+      else if (line.untold > 0) line.untold_seconds += lasted;
       line.told = false;
-      line.untold = 0;
     }
     since = null;
     count = 0;

@@ -79,6 +79,20 @@ test("what fails and works in turns is logged at most once a minute", async () =
   await clock.advance(90);
   outage.works();
   expect(told()).toMatchObject([{ event: "over", seconds: 100, count: 1 }]);
+  // It goes down twice more, but not at the end of the minute: its last line says that it works.
+  outage.note("down", { reason: "z" });
+  outage.works();
+  for (const seconds of [4, 8]) {
+    outage.note("down", { reason: "z" });
+    await clock.advance(seconds);
+    outage.works();
+  }
+  expect(told()).toMatchObject([{ event: "down" }, { event: "over", seconds: 0 }]);
+  await clock.advance(60);
+  expect(told()).toEqual([
+    { level: "warn", event: "down", count: 2, seconds: 12, reason: "z" },
+    { level: "info", event: "over", after: "down", seconds: 12, count: 2 },
+  ]);
 
   // Without an end, each fault counts by itself.
   const single = createOutage({ clock, log });
