@@ -167,12 +167,13 @@ const labelsIn = (text: string, pattern: RegExp) =>
   [...text.matchAll(pattern)].map(([, one]) => one!);
 
 test("every alert reads metrics and labels that exist, and says what to do and where to read more", async () => {
-  const headings = anchorsOf(await readText("docs/operating.md"));
+  const sections = new Set<string>();
+  for (const file of ["docs/operating.md", "docs/notifications.md"]) {
+    for (const anchor of anchorsOf(await readText(file))) sections.add(`${file}#${anchor}`);
+  }
   const wrong = rules.flatMap(({ alert, expr, annotations: { summary, description, runbook } }) => {
     const shown = labelsIn(summary + description, /\$labels\.(\w+)/g);
-    const [file, anchor] = runbook.split("#");
-    const is_linked = file === "docs/operating.md" && headings.includes(anchor!);
-    return [...faultsOf(expr, shown), ...(is_linked ? [] : [`no ${runbook}`])].map(
+    return [...faultsOf(expr, shown), ...(sections.has(runbook) ? [] : [`no ${runbook}`])].map(
       (fault) => `${alert}: ${fault}`,
     );
   });
