@@ -106,6 +106,12 @@ export class RequestCharges {
     return typeof start_code === "string" && (await this.#options.isInvitation(start_code));
   }
 
+  /** Takes back the charge of a credential that had ended: its request counts toward the address alone (§10.6.4). */
+  #takeBack(): void {
+    if (this.#charged) this.#limiter.refund(this.#charged);
+    this.#charged = null;
+  }
+
   /** Does what `settleError` does, at once, for a request whose credential was looked up. */
   chargeRefusal(refused: ServiceError): ServiceError {
     const error = this.#credential.explain(refused);
@@ -113,9 +119,7 @@ export class RequestCharges {
     this.#shown = this.#unspent ?? this.#shown;
     // An error of the server is not charged.
     if (this.#credential.caller() !== null || error.status >= 500) return error;
-    // Its credential had ended, so that the request counts toward the limit of its address alone (§10.6.4).
-    if (this.#charged) this.#limiter.refund(this.#charged);
-    this.#charged = null;
+    this.#takeBack();
     try {
       const left = this.#limiter.chargeAddress("address", this.#address());
       this.#shown = this.#unspent ?? left;
@@ -255,6 +259,7 @@ export class RequestCharges {
     const refused = error.status === 401 && !this.#credential.caller();
     const forgiven = refused ? await this.#forgivenBy() : null;
     if (forgiven === null) return this.chargeRefusal(error);
+    this.#takeBack();
     this.#shown = this.#limiter.chargeAddress(forgiven, this.#address());
     return error;
   }

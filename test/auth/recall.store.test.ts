@@ -6,6 +6,7 @@ import { startTestApp } from "../support/app.ts";
 import { ask, client, createAgent, createPair, createTask } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { entriesOf } from "../support/entries.ts";
+import { connectClient, refresh } from "../support/oauth.ts";
 import { startPipelineProxy } from "../support/pipeline-proxy.ts";
 import { createTestStore, STORE_KIND } from "../support/store.ts";
 import { until } from "../support/until.ts";
@@ -136,6 +137,14 @@ test("a request by a secret that ended is not logged or charged to its key, howe
   expect(headers.get("ratelimit")).toStartWith(`"key";r=${RATES.key.quota - valid};`);
   const entries = await entriesOf(clock, person, { send, key: agent.key });
   expect(entries.map(({ code }) => code)).toEqual(Array(valid).fill(null));
+
+  const { tokens, send: expired } = await connectClient(app.url, person);
+  expect((await expired("GET /v1/agents")).status).toBe(200);
+  await clock.skip(tokens.expires_in);
+  expect((await expired("GET /v1/agents")).status).toBe(401);
+  const { body: renewed } = await refresh(app.url, tokens.refresh_token);
+  const answer = await client(app.url, renewed.access_token)("GET /v1/agents");
+  expect(answer.headers.get("ratelimit")).toStartWith(`"key";r=${RATES.key.quota - 1};`);
 });
 
 test("an answer by a sign-in that ended is refused, and the question stays open", async () => {
