@@ -87,6 +87,9 @@ export interface ReportFacts extends Pick<QuestionReport, "question" | "targets"
 }
 
 const PAGE = "page";
+const WEBHOOK = "webhook";
+/** The reason of a delivery that was sent without sound (§19.1.3). */
+const QUIET = "quiet_hours";
 
 /** Reasons that are not a code of a service. */
 const REASONS: Readonly<Record<string, string>> = {
@@ -98,7 +101,7 @@ const REASONS: Readonly<Record<string, string>> = {
   unclear: "it may have arrived, and must not arrive twice",
   not_wanted: "its settings leave questions out",
   not_for_target: "it cannot show this question",
-  quiet_hours: "its quiet hours",
+  [QUIET]: "its quiet hours",
 };
 const wordsOf = (reason: string | null): string =>
   reason === null ? "no reason is known" : (REASONS[reason] ?? reason);
@@ -174,8 +177,9 @@ function delivering(target: ReportedTarget, { question, outcomes }: ReportFacts)
     text: `${capital(name)} failed: ${wordsOf(why)}.`,
   }));
   if (sent_at !== null) {
+    const how = reason === QUIET ? ", without sound in its quiet hours" : "";
     const text =
-      type === PAGE ? "It was written to an open page." : `${capital(name)} accepted it.`;
+      type === PAGE ? "It was written to an open page." : `${capital(name)} accepted it${how}.`;
     entries.push({ at: sent_at, text });
     for (const { at, was_sent } of own) {
       if (was_sent && at > sent_at + 1) entries.push({ at, text: `It rang again on ${name}.` });
@@ -224,25 +228,26 @@ function ending(facts: ReportFacts): Entry[] {
 /** What holds now. */
 function present(facts: ReportFacts): string[] {
   const { question, targets, unconfirmed, blocked_at, rings_at, remind_at } = facts;
+  if (facts.account_is_gone) return ["The account was deleted."];
+  if (facts.key_is_gone) return ["The agent was deleted."];
+  const is_blocked = blocked_at !== null;
   const sentences: string[] = [];
-  for (const target of targets) {
-    if (target.status !== "queued") continue;
-    const why = unconfirmed.has(target.id)
+  for (const { id, type, status, next_attempt_at: next } of targets) {
+    // Only a webhook gets a question that is over.
+    if (status !== "queued" || (question.status !== "pending" && type !== WEBHOOK)) continue;
+    const why = unconfirmed.has(id)
       ? " It has not accepted a test yet, and gets nothing before."
       : "";
-    const next = target.next_attempt_at;
-    const when = next === null ? "" : ` The next attempt is at ${timeOf(next)}.`;
-    sentences.push(`${capital(nameOf(target))} waits.${why || when}`);
+    const when = next === null || is_blocked ? "" : ` The next attempt is at ${timeOf(next)}.`;
+    sentences.push(`${capital(nameOf({ type, id }))} waits.${why || when}`);
   }
-  if (blocked_at !== null) {
+  if (is_blocked) {
     sentences.push(
-      `The administrator blocks the account since ${timeOf(blocked_at)}: it gets nothing.`,
+      `The administrator has blocked the account since ${timeOf(blocked_at)}: it gets nothing.`,
     );
   }
-  if (facts.account_is_gone) sentences.push("The account was deleted.");
-  else if (facts.key_is_gone) sentences.push("The agent was deleted.");
   if (question.status !== "pending") return sentences;
-  if (rings_at !== null) {
+  if (rings_at !== null && !is_blocked) {
     const why = remind_at === rings_at ? ", as the person asked" : " if nobody has answered";
     sentences.push(`It rings again at ${timeOf(rings_at)}${why}.`);
   }
@@ -251,7 +256,10 @@ function present(facts: ReportFacts): string[] {
 }
 
 /** Why nothing was to be sent to any channel or device. */
-function whyNothingPlanned({ question, channels, devices, blocked_at }: ReportFacts): string {
+function whyNothingPlanned(facts: ReportFacts): string {
+  const { question, channels, devices, blocked_at } = facts;
+  // Its channels were deleted with it.
+  if (facts.account_is_gone) return "the account was deleted";
   if (blocked_at !== null && blocked_at <= question.asked_at) return "the account was blocked";
   if (channels.length + devices === 0) return "the account has no notification channel";
   const older = channels.filter(({ created_at }) => created_at <= question.asked_at);
@@ -283,6 +291,14 @@ function whyNot(target: ReportedTarget, { unconfirmed }: ReportFacts): string {
   return `${name} got nothing (${wordsOf(target.reason)}${also})`;
 }
 
+/** How the question ended; null while it can still be answered. */
+function endOf({ question, account_is_gone, key_is_gone }: ReportFacts): string | null {
+  if (question.status === "cancelled") return "it was cancelled";
+  if (question.status !== "pending") return "it expired";
+  if (account_is_gone) return "the account was deleted";
+  return key_is_gone ? "the agent was deleted" : null;
+}
+
 function conclude(facts: ReportFacts): string {
   const { question, targets, item } = facts;
   const { status, asked_at, answered_at } = question;
@@ -296,24 +312,27 @@ function conclude(facts: ReportFacts): string {
           : ", and the agent has not read the answer yet";
     return `It was answered after ${spanOf(answered_at - asked_at)} ${whence(facts)}${agent}.`;
   }
-  const is_over = status !== "pending";
-  const end = status === "cancelled" ? "it was cancelled" : "it expired";
+  const end = endOf(facts);
   const seen = targets.filter((one) => one.shown_at !== null || one.opened_at !== null);
   if (seen.length > 0) {
     const where = listOf(seen.map(nameOf));
-    return is_over
+    return end
       ? `The person saw it on ${where} and did not answer before ${end}.`
       : `The person saw it on ${where} and has not answered yet.`;
   }
   const sent = targets.filter(({ sent_at }) => sent_at !== null);
   if (sent.length > 0) {
     const where = listOf(sent.map(nameOf));
-    return is_over
-      ? `It was sent to ${where}, and nobody answered before ${end}; nothing shows that it was seen.`
-      : `It was sent to ${where}, and nobody has answered yet; nothing shows that it was seen.`;
+    const how = sent.every(({ reason }) => reason === QUIET) ? " without sound" : "";
+    const begins = `It was sent${how} to ${where}, and nobody`;
+    return end
+      ? `${begins} answered before ${end}; nothing shows that it was seen.`
+      : `${begins} has answered yet; nothing shows that it was seen.`;
   }
-  const begins = is_over ? "It reached nobody" : "It has reached nobody yet";
   const whys = targets.map((one) => whyNot(one, facts));
   if (whys.length === 0) whys.push(whyNothingPlanned(facts));
-  return `${begins}: ${listOf([...whys, "no page was open"])}.`;
+  else if (end === null && facts.blocked_at !== null) whys.push("the account is blocked");
+  const is_open = end === null && facts.page_is_open;
+  whys.push(is_open ? "no page was open when it was asked" : "no page was open");
+  return `${end ? "It reached nobody" : "It has reached nobody yet"}: ${listOf(whys)}.`;
 }

@@ -162,5 +162,5 @@ test("an open page, a receipt, the answer and the agent's read are in the report
   expect(told.at(-1)).toBe("The agent read the answer with the question.");
   stream.close();
   await admin.setBlocked.mutate({ account_id: person.account.id, blocked: true });
-  expect((await reportOn(id)).now.join()).toContain("The administrator blocks the account");
+  expect((await reportOn(id)).now.join()).toContain("The administrator has blocked the account");
 });

@@ -136,8 +136,55 @@ test("the conclusion says why a question reached nobody, or how far it got", () 
       "It was answered after 30 s by the telegram channel chn_1, and the agent has read the answer.",
     ],
     [{ question: answered }, "It was answered after 30 s by the account."],
+    [
+      { targets: [target({ status: "sent", sent_at: 2, reason: "quiet_hours" })] },
+      "It was sent without sound to the ntfy channel chn_1, and nobody answered",
+    ],
+    [
+      { question: { status: "pending" }, blocked_at: 5, targets: [target({})] },
+      "yet: the ntfy channel chn_1 waits, the account is blocked and no page was open.",
+    ],
+    [
+      { question: { status: "pending" }, page_is_open: true, channels: [] },
+      "the account has no notification channel and no page was open when it was asked.",
+    ],
+    [
+      { question: { status: "pending" }, account_is_gone: true },
+      "It reached nobody: the account was deleted and no page was open.",
+    ],
+    [
+      { question: { status: "pending" }, key_is_gone: true, targets: [target({ sent_at: 2 })] },
+      "and nobody answered before the agent was deleted; nothing shows that it was seen.",
+    ],
   ];
   for (const [facts, said] of cases) expect(reported(facts).conclusion).toContain(said);
+});
+
+test("what holds now leaves out what will not happen", () => {
+  const waits = target({ next_attempt_at: 50 });
+  const hook = target({ id: "chn_2", type: "webhook", next_attempt_at: 50 });
+  const pending = { status: "pending" };
+  const waiting = { question: pending, targets: [waits, hook], rings_at: 40 };
+  const next = "waits. The next attempt is at 1970-01-01T00:00:50Z.";
+  const nowOf = (changes: Changes) => reported(changes).now;
+  expect(nowOf(waiting)).toEqual([
+    `The ntfy channel chn_1 ${next}`,
+    `The webhook channel chn_2 ${next}`,
+    "It rings again at 1970-01-01T00:00:40Z if nobody has answered.",
+  ]);
+  // Notifications of a question that is over are given up.
+  expect(nowOf({ ...waiting, question: {} })).toEqual([`The webhook channel chn_2 ${next}`]);
+  expect(nowOf({ ...waiting, blocked_at: 5 })).toEqual([
+    "The ntfy channel chn_1 waits.",
+    "The webhook channel chn_2 waits.",
+    "The administrator has blocked the account since 1970-01-01T00:00:05Z: it gets nothing.",
+  ]);
+  expect(nowOf({ ...waiting, account_is_gone: true })).toEqual(["The account was deleted."]);
+  expect(nowOf({ ...waiting, key_is_gone: true })).toEqual(["The agent was deleted."]);
+  const silent = { targets: [target({ status: "sent", sent_at: 2, reason: "quiet_hours" })] };
+  expect(reported(silent).history[1]?.text).toBe(
+    "The ntfy channel chn_1 accepted it, without sound in its quiet hours.",
+  );
 });
 
 test("the history says what rang again, and how each delivery ended", () => {
