@@ -5,7 +5,10 @@ import { Glob } from "bun";
 
 const ROOT = resolve(import.meta.dir, "../..");
 
-/** Tests that are unsteady by nature: they kill processes, cut connections or change a page at random moments. */
+/**
+ * Tests that are unsteady by nature, since they kill processes, cut connections or change a page at random moments, and
+ * slow tests of rare circumstances.
+ */
 const SOAK = "test/soak/";
 
 export interface Plan {

@@ -2,10 +2,16 @@
 
 import { expect } from "bun:test";
 import type { BrowserContext, Page } from "playwright-core";
-import { startTestApp } from "../support/app.ts";
-import { createPair, createTask } from "../support/client.ts";
-import { until } from "../support/until.ts";
-import { browserTests, expectComplaints, LAN_NAME, openProfile, untilLive } from "./browser.ts";
+import { startTestApp } from "../../support/app.ts";
+import { createPair, createTask } from "../../support/client.ts";
+import { until } from "../../support/until.ts";
+import {
+  browserTests,
+  expectComplaints,
+  LAN_NAME,
+  openProfile,
+  untilLive,
+} from "../../web/browser.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();

@@ -2,9 +2,9 @@
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
-import { startTestApp } from "../support/app.ts";
-import { ask, client, createPair, createPerson } from "../support/client.ts";
-import { until } from "../support/until.ts";
+import { startTestApp } from "../../support/app.ts";
+import { ask, client, createPair, createPerson } from "../../support/client.ts";
+import { until } from "../../support/until.ts";
 import {
   browserTests,
   expectComplaints,
@@ -12,8 +12,8 @@ import {
   openPage,
   openProfile,
   press,
-} from "./browser.ts";
-import { drawn } from "./page-checks.ts";
+} from "../../web/browser.ts";
+import { drawn } from "../../web/page-checks.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();

@@ -2,16 +2,23 @@
 
 import { expect } from "bun:test";
 import type { BrowserContext, Page } from "playwright-core";
-import { ADMIN_TOKEN } from "../support/admin.ts";
-import { startTestApp } from "../support/app.ts";
-import { callHook, commandOf } from "../support/approve.ts";
-import { ask, createPair } from "../support/client.ts";
-import { MISSING, removeMissing } from "../support/oldest-browser.ts";
-import { until } from "../support/until.ts";
-import { browserTests, expectComplaints, go, openProfile, press, untilLive } from "./browser.ts";
-import { untilSettled } from "./page-checks.ts";
-import { createScene } from "./scene.ts";
-import { deliverTo, pushMessage, shownIn, workerOf } from "./worker-pushes.ts";
+import { ADMIN_TOKEN } from "../../support/admin.ts";
+import { startTestApp } from "../../support/app.ts";
+import { callHook, commandOf } from "../../support/approve.ts";
+import { ask, createPair } from "../../support/client.ts";
+import { MISSING, removeMissing } from "../../support/oldest-browser.ts";
+import { until } from "../../support/until.ts";
+import {
+  browserTests,
+  expectComplaints,
+  go,
+  openProfile,
+  press,
+  untilLive,
+} from "../../web/browser.ts";
+import { untilSettled } from "../../web/page-checks.ts";
+import { createScene } from "../../web/scene.ts";
+import { deliverTo, pushMessage, shownIn, workerOf } from "../../web/worker-pushes.ts";
 
 const webTest = browserTests({ notifications: true });
 const app = await startTestApp({ env: { ADMIN_TOKEN } });

@@ -2,10 +2,10 @@
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
-import { startTestApp } from "../support/app.ts";
-import { callHook, commandOf } from "../support/approve.ts";
-import { ask, createTask } from "../support/client.ts";
-import { until } from "../support/until.ts";
+import { startTestApp } from "../../support/app.ts";
+import { callHook, commandOf } from "../../support/approve.ts";
+import { ask, createTask } from "../../support/client.ts";
+import { until } from "../../support/until.ts";
 import {
   browserTests,
   expectComplaints,
@@ -13,8 +13,8 @@ import {
   openProfile,
   press,
   untilLive,
-} from "../web/browser.ts";
-import { createScene } from "../web/scene.ts";
+} from "../../web/browser.ts";
+import { createScene } from "../../web/scene.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();

@@ -2,11 +2,11 @@
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
-import { startTestApp } from "../support/app.ts";
-import { ask, createPair, createPerson, pair } from "../support/client.ts";
-import { startFrontProxy } from "../support/front-proxy.ts";
-import { until } from "../support/until.ts";
-import { browserTests, expectComplaints, openPage, untilLive } from "./browser.ts";
+import { startTestApp } from "../../support/app.ts";
+import { ask, createPair, createPerson, pair } from "../../support/client.ts";
+import { startFrontProxy } from "../../support/front-proxy.ts";
+import { until } from "../../support/until.ts";
+import { browserTests, expectComplaints, openPage, untilLive } from "../../web/browser.ts";
 
 const webTest = browserTests({ worker: true });
 const one = await startTestApp();

@@ -2,10 +2,10 @@
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
-import { startTestApp } from "../support/app.ts";
-import { ask, createPair } from "../support/client.ts";
-import { html, startFrontProxy } from "../support/front-proxy.ts";
-import { until } from "../support/until.ts";
+import { startTestApp } from "../../support/app.ts";
+import { ask, createPair } from "../../support/client.ts";
+import { html, startFrontProxy } from "../../support/front-proxy.ts";
+import { until } from "../../support/until.ts";
 import {
   browserTests,
   expectComplaints,
@@ -14,7 +14,7 @@ import {
   openPage,
   press,
   untilLive,
-} from "./browser.ts";
+} from "../../web/browser.ts";
 
 const webTest = browserTests({ worker: true });
 const app = await startTestApp();
