@@ -1,6 +1,6 @@
 /** The files of backups: their names, the mark in their header, temporary files, and how one gets its name for good. */
 
-import { constants, existsSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import {
   chmod,
   link,
@@ -19,6 +19,7 @@ import { basename, dirname, extname, join, resolve } from "node:path";
 import type { Clock } from "../../src/clock.ts";
 import { showPath } from "../../src/config-files.ts";
 import { codeOf } from "../../src/log.ts";
+import { unfinishedStart } from "../store/store-file.ts";
 
 /** What is wrong and what to do, in one line without a secret. */
 export class BackupError extends Error {
@@ -28,32 +29,11 @@ export class BackupError extends Error {
 /** SQLite's application id of a backup, `RlyB`. A store that is in use has 0. */
 export const BACKUP_ID = 0x526c7942;
 
-/** Where the header of a database has it (https://sqlite.org/fileformat.html, 1.3). */
-const ID_AT = 68;
-/**
- * Bytes 18 to 23 of an encrypted file are not encrypted: whether it is in WAL mode (2), reserved space, and three numbers
- * that every database has. A store that is in use is in WAL mode; a backup never is.
- */
-const MODE_AT = 18;
-const FIXED_AT = 21;
-const FIXED = Buffer.from([64, 32, 32]);
-const HEADER = 100;
-const MAGIC = "SQLite format 3\0";
-
 /** Seconds without a change after which a temporary file of another machine counts as left behind. */
 const ABANDONED = 3_600;
 
 /** The end of the name of a temporary file, before what SQLite adds. */
 const PARTIAL = ".partial";
-
-/** A backup with its time in its name. */
-interface BackupFile {
-  /** Absolute path. */
-  readonly file: string;
-  /** Epoch seconds. */
-  readonly made_at: number;
-  readonly bytes: number;
-}
 
 /** The name with the UTC time, such as `relay-20261126T030000Z.db` for `relay.db`. */
 export function timedName(file: string, at: number): string {
@@ -63,7 +43,7 @@ export function timedName(file: string, at: number): string {
 }
 
 /** The time in a name that {@link timedName} made of `file`; null for any other name. */
-function timeIn(name: string, file: string): number | null {
+export function timeIn(name: string, file: string): number | null {
   const end = extname(file);
   const start = `${basename(file, end)}-`;
   if (!name.startsWith(start) || !name.endsWith(end)) return null;
@@ -75,57 +55,6 @@ function timeIn(name: string, file: string): number | null {
     ...[number, number, number],
   ];
   return Date.UTC(year, month - 1, day, hour, minute, second) / 1000;
-}
-
-/** True for a regular file that is a whole backup of Relay, by its header; of an encrypted one, only a part can be read. */
-export async function isBackup(path: string): Promise<boolean> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    if (!(await file.stat()).isFile()) return false;
-    const header = Buffer.alloc(HEADER);
-    const { bytesRead } = await file.read(header, 0, HEADER, 0);
-    if (bytesRead < HEADER) return false;
-    const is_plain = header.toString("latin1", 0, MAGIC.length) === MAGIC;
-    if (is_plain) return header.readUInt32BE(ID_AT) === BACKUP_ID;
-    const fixed = header.subarray(FIXED_AT, FIXED_AT + FIXED.length);
-    return header[MODE_AT] === 1 && fixed.equals(FIXED);
-  } finally {
-    await file.close();
-  }
-}
-
-/**
- * The backups that runs with `keep` made for `file`, newest first. A missing folder has none. Files with another name
- * or without the mark of a backup are left out.
- */
-export async function listBackups(file: string): Promise<readonly BackupFile[]> {
-  const folder = dirname(resolve(file));
-  const names = await readdir(folder).catch((error: unknown) => {
-    if (codeOf(error) === "ENOENT") return [];
-    throw error;
-  });
-  const found: BackupFile[] = [];
-  for (const name of names) {
-    const made_at = timeIn(name, file);
-    const path = join(folder, name);
-    if (made_at === null) continue;
-    // Another process may have removed it.
-    const info = await lstat(path).catch(() => null);
-    if (!info?.isFile() || !(await isBackup(path).catch(() => false))) continue;
-    found.push({ file: path, made_at, bytes: info.size });
-  }
-  return found.sort((a, b) => b.made_at - a.made_at);
-}
-
-/** Removes all but the newest `keep` backups of {@link listBackups}, and never `made`. Returns the removed ones. */
-export async function removeOld(file: string, keep: number, made: string): Promise<string[]> {
-  const others = (await listBackups(file)).filter((one) => one.file !== made);
-  const removed: string[] = [];
-  for (const one of others.slice(Math.max(keep - 1, 0))) {
-    await rm(one.file, { force: true });
-    removed.push(one.file);
-  }
-  return removed;
 }
 
 /** The absolute path behind symbolic links, also of a file that does not exist yet. Throws for a link to nothing. */
@@ -160,15 +89,16 @@ const own = new Set<string>();
 let made = 0;
 
 /**
- * Creates an empty temporary file for `target` in `folder`, by default beside it, readable for its owner only. Removes
- * those of earlier runs that were killed.
+ * Creates an empty temporary file beside `target`, readable for its owner only. Removes those of earlier runs that were
+ * killed. `becomes_store`: no Relay starts at `target` while the file is there.
  */
 export async function createTemporary(
   target: string,
   clock: Clock,
-  folder = dirname(target),
+  { becomes_store = false } = {},
 ): Promise<string> {
-  const start = `.${basename(target)}.`;
+  const folder = dirname(target);
+  const start = becomes_store ? unfinishedStart(target) : `.${basename(target)}.`;
   await removeAbandoned(folder, start, clock);
   const path = join(folder, `${start}${machine()}-${process.pid}-${++made}${PARTIAL}`);
   try {

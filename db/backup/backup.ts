@@ -1,22 +1,24 @@
 /** Makes a backup of a store while Relay runs. */
 
 import { showPath } from "../../src/config-files.ts";
+import { codeOf } from "../../src/log.ts";
 import { openConnection } from "../store/connection.ts";
+import { createVault } from "../store/vault.ts";
 import {
   BackupError,
   createTemporary,
-  isBackup,
   isSameFile,
   makeFolder,
   placeError,
   publish,
-  removeOld,
   removeTemporary,
   sizeOf,
   targetOf,
   timedName,
 } from "./backup-files.ts";
 import { checkCopy, markBackup, rowsIn } from "./contents.ts";
+import { removeOld } from "./list.ts";
+import { type Origin, originOf } from "./origin.ts";
 import { fileKeyOf, fileOf, type StorePlace, snapshot, type Work } from "./snapshot.ts";
 
 export interface BackupOptions extends Work {
@@ -49,7 +51,7 @@ export interface Backup {
  * in this process too: the work is done in threads of the binding, or for a libSQL server in small steps.
  *
  * Rejects with {@link BackupError}: no store, no room, a place that cannot be written, a store that hangs for a minute, or
- * a `file` that is something else than a backup of Relay. Older backups then stay. Rejects with the reason of `signal`.
+ * a `file` that is something else than a backup of this store. Older backups then stay. Rejects with the reason of `signal`.
  */
 export async function backupStore({
   store,
@@ -67,8 +69,12 @@ export async function backupStore({
     await snapshot(store, temporary, { clock, signal });
     const rows = await completeBackup(temporary, fileKeyOf(store), made_at, signal);
     const bytes = await sizeOf(temporary);
+    const vault = createVault(store.encryption_key);
+    const origin = (await originOf(temporary, vault))!;
+    if (keep === null) await assertReplaceable(target, origin);
     await publish(temporary, target, clock);
-    const removed = keep === null ? [] : await removeOld(await targetOf(file), keep, target);
+    const removed =
+      keep === null ? [] : await removeOld(await targetOf(file), keep, target, origin);
     return { file: target, made_at, bytes, rows, seconds: clock.elapsed() - since, removed };
   } finally {
     await removeTemporary(temporary);
@@ -93,16 +99,29 @@ async function freeTarget(
   if (path !== null && ["", "-wal", "-shm"].some((end) => isSameFile(given, path + end))) {
     throw new BackupError(`${showPath(given)} is the store itself`);
   }
-  const exists = await isBackup(given).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return null;
-    throw placeError(given, error);
-  });
-  if (exists === false) {
-    throw new BackupError(
-      `${showPath(given)} exists, and is no backup of Relay; give another name`,
-    );
-  }
+  await assertReplaceable(given, { vault: createVault(store.encryption_key) });
   return given;
+}
+
+/** Throws for a file that is not a backup of this store, whose secret may not be known yet. */
+async function assertReplaceable(
+  path: string,
+  { secret, vault }: Pick<Origin, "vault"> & Partial<Origin>,
+): Promise<void> {
+  const fault = (what: string) => new BackupError(`${showPath(path)} exists, and ${what}`);
+  let found: Origin | null;
+  try {
+    found = await originOf(path, vault);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return;
+    throw placeError(path, error);
+  }
+  if (found === null) {
+    throw fault("is no backup of Relay, or one with another key; give another name");
+  }
+  if (secret !== undefined && found.secret !== secret) {
+    throw fault("is a backup of another store; give another name");
+  }
 }
 
 /** Marks and checks the copy, and returns its number of rows. */

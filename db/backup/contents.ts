@@ -8,7 +8,7 @@ import { quoted, schemaOf, type Value } from "./rows.ts";
 type Connection = ReturnType<typeof openConnection>;
 
 /** The table that a backup has beside those of the store: who made it, when, and the rows of each table. */
-const TABLE = "relay_backup";
+export const MARK_TABLE = "relay_backup";
 const ROWS = "rows:";
 
 /** Makes a copy a backup: counts its rows, and marks it. */
@@ -16,23 +16,23 @@ export async function markBackup(connection: Connection, made_at: number): Promi
   const counts = schemaOf(connection).tables.map(
     ({ name }) => `select '${ROWS}${name.replaceAll("'", "''")}', count(*) from ${quoted(name)}`,
   );
-  connection.exec(`create table ${TABLE} (name text primary key, value text not null)`);
-  for (const count of counts) await connection.execAsync(`insert into ${TABLE} ${count}`);
+  connection.exec(`create table ${MARK_TABLE} (name text primary key, value text not null)`);
+  for (const count of counts) await connection.execAsync(`insert into ${MARK_TABLE} ${count}`);
   connection
-    .prepare(`insert into ${TABLE} values ('version', ?), ('made_at', ?)`)
+    .prepare(`insert into ${MARK_TABLE} values ('version', ?), ('made_at', ?)`)
     .run([VERSION, String(made_at)]);
   connection.exec(`pragma application_id = ${BACKUP_ID}`);
 }
 
 /** Removes what {@link markBackup} added. */
 export function unmarkBackup(connection: Connection): void {
-  connection.exec(`drop table if exists ${TABLE}; pragma application_id = 0`);
+  connection.exec(`drop table if exists ${MARK_TABLE}; pragma application_id = 0`);
 }
 
 /** Rows in all tables of a backup. */
 export function rowsIn(connection: Connection): number {
   const [row] = connection
-    .prepare(`select coalesce(sum(value), 0) from ${TABLE} where name glob '${ROWS}*'`)
+    .prepare(`select coalesce(sum(value), 0) from ${MARK_TABLE} where name glob '${ROWS}*'`)
     .all() as [[number]];
   return Number(row[0]);
 }
@@ -41,13 +41,13 @@ export function rowsIn(connection: Connection): number {
 export function madeAt(connection: Connection): number | null {
   if (!hasMark(connection)) return null;
   const [row] = connection
-    .prepare(`select value from ${TABLE} where name = 'made_at'`)
+    .prepare(`select value from ${MARK_TABLE} where name = 'made_at'`)
     .all() as Value[][];
   return row ? Number(row[0]) : null;
 }
 
 const hasMark = (connection: Connection): boolean =>
-  connection.prepare(`select 1 from sqlite_schema where name = '${TABLE}'`).all().length > 0;
+  connection.prepare(`select 1 from sqlite_schema where name = '${MARK_TABLE}'`).all().length > 0;
 
 /**
  * Throws {@link BackupError} unless the structure of the file is whole, the tables of a backup have the rows that it
@@ -77,10 +77,10 @@ export async function checkCopy(
 async function checkCounts(connection: Connection, what: string): Promise<void> {
   const counted = connection
     .prepare(
-      `select substr(name, ${ROWS.length + 1}), value from ${TABLE} where name glob '${ROWS}*'`,
+      `select substr(name, ${ROWS.length + 1}), value from ${MARK_TABLE} where name glob '${ROWS}*'`,
     )
     .all() as Value[][];
-  const tables = schemaOf(connection).tables.filter(({ name }) => name !== TABLE);
+  const tables = schemaOf(connection).tables.filter(({ name }) => name !== MARK_TABLE);
   if (counted.length !== tables.length) throw new BackupError(`${what} lacks tables`);
   await connection.execAsync("create temp table counted (name text, rows integer)");
   for (const [name] of counted) {
@@ -92,7 +92,7 @@ async function checkCounts(connection: Connection, what: string): Promise<void> 
   }
   const wrong = connection
     .prepare(
-      `select c.name from temp.counted c join ${TABLE} b on b.name = '${ROWS}' || c.name where c.rows <> cast(b.value as integer)`,
+      `select c.name from temp.counted c join ${MARK_TABLE} b on b.name = '${ROWS}' || c.name where c.rows <> cast(b.value as integer)`,
     )
     .all();
   connection.exec("drop table temp.counted");

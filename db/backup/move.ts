@@ -161,7 +161,7 @@ async function fillFile(
   source: Source,
   { clock, signal }: Work,
 ): Promise<Sums> {
-  const temporary = await createTemporary(target, clock);
+  const temporary = await createTemporary(target, clock, { becomes_store: true });
   try {
     const writer = createFileWriter(temporary, file_key);
     const { taker, sums } = createSums(writer);

@@ -22,7 +22,7 @@ import {
 import { checkCopy, madeAt, unmarkBackup } from "./contents.ts";
 import { type Forgotten, forget } from "./forget.ts";
 import { countRows, createSums, readFile, type Value } from "./rows.ts";
-import { fillServer } from "./server-writer.ts";
+import { claimServer, fillServer } from "./server-writer.ts";
 import { copyFile, fileKeyOf, fileOf, type StorePlace, type Work } from "./snapshot.ts";
 
 export interface RestoreOptions extends Work {
@@ -65,12 +65,21 @@ export async function restoreStore(options: RestoreOptions): Promise<Restored> {
   const source = checkSource(file);
   const path = fileOf(store);
   const target = path === null ? null : await freePlace(path);
-  const temporary = await createTemporary(target ?? join(tmpdir(), "relay-restore"), clock);
+  const claim =
+    target === null
+      ? await claimServer(endpointOf(store.url, store.auth_token), options.run, { clock, signal })
+      : null;
+  const temporary = await createTemporary(target ?? join(tmpdir(), "relay-restore"), clock, {
+    becomes_store: target !== null,
+  });
+  /** True once the server may have a part of the store. */
+  let has_begun = false;
   try {
     const file_key = fileKeyOf(store);
     await copyFile(source, temporary, file_key, { clock, signal }, { alone: true });
     const { made_at, forgotten } = await prepare(temporary, options);
     signal?.throwIfAborted();
+    has_begun = true;
     const bytes = await sizeOf(temporary);
     const rows =
       target === null
@@ -78,6 +87,9 @@ export async function restoreStore(options: RestoreOptions): Promise<Restored> {
         : await publishFile(temporary, target, options);
     const where = target ?? endpointOf(store.url, undefined).base;
     return { where, made_at, rows, bytes, seconds: clock.elapsed() - since, forgotten };
+  } catch (error) {
+    if (!has_begun) await claim?.giveUp().catch(() => {});
+    throw error;
   } finally {
     await removeTemporary(temporary);
   }

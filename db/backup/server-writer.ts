@@ -3,6 +3,7 @@
 import { afterRunning } from "../../src/clock.ts";
 import { createHranaStream, type Endpoint, HranaError } from "../store/hrana.ts";
 import { type Cell, type Statement, whenFree } from "../store/store.ts";
+import { UNFINISHED_TABLE as MARK } from "../store/store-contents.ts";
 import { isDisproof } from "../store/store-proof.ts";
 import { BackupError } from "./backup-files.ts";
 import { readServer, serverSchema } from "./cursor.ts";
@@ -23,8 +24,6 @@ const BATCH = { characters: 500_000, rows: 1_000, others: 20 } as const;
 /** Seconds for a batch, and for an index of a large table. */
 const WITHIN = { batch: 60, index: 600 } as const;
 
-/** While a server has this table, it is being filled. Relay takes it for the database of another program. */
-const MARK = "relay_restoring";
 /** Without these tables it is no store of Relay (store-contents.ts), so they come last. */
 const LAST: ReadonlySet<string> = new Set(["relay_migrations", "store_facts"]);
 
@@ -46,24 +45,7 @@ export async function fillServer(
   { clock, signal }: Work,
   settled: (sums: ReadonlyMap<string, TableSum>) => Promise<void> = async () => {},
 ): Promise<ReadonlyMap<string, TableSum>> {
-  const stream = createHranaStream(endpoint, clock);
-  const write = async (statements: readonly Text[], within: number = WITHIN.batch) => {
-    signal?.throwIfAborted();
-    const overdue = new AbortController();
-    const cancel = afterRunning(clock, within, () => overdue.abort());
-    try {
-      // The server may be busy with a checkpoint.
-      await whenFree(
-        clock,
-        () => stream.write(statements.map(toStatement), overdue.signal),
-        clock.elapsed() + within,
-      );
-    } catch (error) {
-      throw refusal(error);
-    } finally {
-      cancel();
-    }
-  };
+  const write = writerOf(endpoint, { clock, signal });
   /** Fails if another command fills the same server. */
   const ours: Text = [
     `select case when exists (select 1 from ${MARK} where run = ?) then 1 else json('') end`,
@@ -72,14 +54,8 @@ export async function fillServer(
   const fill = (statements: readonly Text[], within?: number) =>
     write([ours, ...statements], within);
 
-  const found = await tablesOf(endpoint, { clock, signal });
-  if (found.includes(MARK)) {
-    await write([[`update ${MARK} set run = ?`, [run]]]);
-    const names = found.filter((name) => name !== MARK);
-    for (const name of names) await fill([[`drop table ${quoted(name)}`]], WITHIN.index);
-  } else {
-    await write([[`create table ${MARK} (run text)`], [`insert into ${MARK} values (?)`, [run]]]);
-  }
+  const { left } = await claimServer(endpoint, run, { clock, signal });
+  for (const name of left) await fill([[`drop table ${quoted(name)}`]], WITHIN.index);
 
   const last: Text[] = [];
   let schema: Schema | undefined;
@@ -131,6 +107,50 @@ export async function fillServer(
   await settled(sums);
   await fill([...last, [`drop table ${MARK}`]]);
   return sums;
+}
+
+/**
+ * Marks a server without tables, so that no Relay starts on it before {@link fillServer} is complete. `left`: the tables
+ * of an earlier call. `giveUp` takes a new mark away again, if nothing was written yet.
+ */
+export async function claimServer(endpoint: Endpoint, run: string, work: Work) {
+  const write = writerOf(endpoint, work);
+  const found = await tablesOf(endpoint, work);
+  const is_new = !found.includes(MARK);
+  await write(
+    is_new
+      ? [[`create table ${MARK} (run text)`], [`insert into ${MARK} values (?)`, [run]]]
+      : [[`update ${MARK} set run = ?`, [run]]],
+  );
+  return {
+    left: found.filter((name) => name !== MARK),
+    async giveUp(): Promise<void> {
+      // An aborted command gives up too.
+      if (is_new) await writerOf(endpoint, { clock: work.clock })([[`drop table ${MARK}`]]);
+    },
+  };
+}
+
+/** Returns a function that writes statements in one transaction. */
+function writerOf(endpoint: Endpoint, { clock, signal }: Work) {
+  const stream = createHranaStream(endpoint, clock);
+  return async (statements: readonly Text[], within: number = WITHIN.batch): Promise<void> => {
+    signal?.throwIfAborted();
+    const overdue = new AbortController();
+    const cancel = afterRunning(clock, within, () => overdue.abort());
+    try {
+      // The server may be busy with a checkpoint.
+      await whenFree(
+        clock,
+        () => stream.write(statements.map(toStatement), overdue.signal),
+        clock.elapsed() + within,
+      );
+    } catch (error) {
+      throw refusal(error);
+    } finally {
+      cancel();
+    }
+  };
 }
 
 /** The tables that an earlier call has left. Throws {@link BackupError} if the server has others. */

@@ -15,6 +15,11 @@ export const OTHER_KEY = "the store is encrypted with another key than DATABASE_
 export const NOT_ENCRYPTED =
   "the store is not encrypted, but DATABASE_ENCRYPTION_KEY is set; run relay rekey to encrypt it";
 
+export const UNFINISHED = "relay restore or relay migrate is not complete; run it again";
+
+/** A libSQL server has this table while `relay restore` or `relay migrate` fills it. */
+export const UNFINISHED_TABLE = "relay_restoring";
+
 /** A store of Relay has one of these tables from its first write on. */
 const OWN_TABLES: ReadonlySet<Cell> = new Set(["relay_migrations", "store_facts"]);
 
@@ -33,5 +38,6 @@ export async function assertNotForeign(
 ): Promise<void> {
   const found = await read(names({}));
   if (found.length === 0 || found.some(([name]) => OWN_TABLES.has(name!))) return;
+  if (found.some(([name]) => name === UNFINISHED_TABLE)) throw new RefusedStore(UNFINISHED);
   throw new RefusedStore("the database belongs to another program; name one of its own for Relay");
 }

@@ -7,6 +7,7 @@ import {
   existsSync,
   mkdirSync,
   openSync,
+  readdirSync,
   realpathSync,
   statSync,
 } from "node:fs";
@@ -23,6 +24,7 @@ import {
   NOT_ENCRYPTED,
   OTHER_KEY,
   RefusedStore,
+  UNFINISHED,
 } from "./store-contents.ts";
 import { belongsTogether, formOf, hasFrames, isInWalMode } from "./wal-file.ts";
 
@@ -56,6 +58,7 @@ export async function checkStoreFile(
       `${name} is ${file ? "empty" : "missing"}, but ${name}-wal beside it holds changes. Put back the file that the log belongs to, or move the log away`,
     );
   }
+  if (!file) refuseUnfinished(path);
   if (!file?.size) return;
   const refuseLog = () => {
     throw new RefusedStore(
@@ -72,6 +75,18 @@ export async function checkStoreFile(
   if (!has_frames) return;
   const [alone, with_log] = [secretIn(path, true, file_key), secretIn(path, false, file_key)];
   if (alone !== null && with_log !== null && alone !== with_log) refuseLog();
+}
+
+/** How the names of files begin in which a store is being restored or moved to the path; in the same folder. */
+export const unfinishedStart = (path: string): string => `.${basename(path)}.unfinished.`;
+
+/** Otherwise a start after a power cut would create an empty store, in whose place nothing can be restored any more. */
+function refuseUnfinished(path: string): void {
+  const start = unfinishedStart(path);
+  const folder = dirname(path);
+  const found = existsSync(folder) && readdirSync(folder).find((name) => name.startsWith(start));
+  if (!found) return;
+  throw new RefusedStore(`${UNFINISHED}, or delete ${found} if you want a new store`);
 }
 
 /** A store gets this secret at its first start and keeps it. Two stores never have the same one. */

@@ -7,7 +7,7 @@ const HEADER = 32;
 const FRAME_HEADER = 24;
 
 /** Bytes of the header of a database; byte 18 is 2 in WAL mode. */
-const FILE_HEADER = 100;
+export const FILE_HEADER = 100;
 const WRITE_VERSION = 18;
 const WAL_MODE = 2;
 
@@ -27,8 +27,12 @@ const MAGIC = "SQLite format 3\0";
  * What the header says: a database, an encrypted one, or something else. libSQL encrypts the header but for the fields
  * from the page size to the fractions of a page, which are the same in every database.
  */
-export function formOf(path: string): "plain" | "encrypted" | "other" {
-  const header = firstBytes(path, FILE_HEADER);
+export const formOf = (path: string): FileForm => formOfHeader(firstBytes(path, FILE_HEADER));
+
+export type FileForm = "plain" | "encrypted" | "other";
+
+/** {@link formOf} by the first bytes of the file. */
+export function formOfHeader(header: Buffer): FileForm {
   if (header.length < FILE_HEADER) return "other";
   if (header.toString("latin1", 0, MAGIC.length) === MAGIC) return "plain";
   const size = header.readUInt16BE(16);

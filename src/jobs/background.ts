@@ -1,7 +1,9 @@
 /** The background work below the services: the periodic jobs, and the automatic backups. */
 
 import { backupStore } from "../../db/backup/backup.ts";
-import { BackupError, listBackups } from "../../db/backup/backup-files.ts";
+import { BackupError } from "../../db/backup/backup-files.ts";
+import { listBackups } from "../../db/backup/list.ts";
+import { originOfStore } from "../../db/backup/origin.ts";
 import { createBackupRecord } from "../../db/backups.ts";
 import { assertUsable } from "../../db/secrets.ts";
 import { storeBytes } from "../../db/statistics.ts";
@@ -80,7 +82,7 @@ export function createBackground(options: BackgroundOptions) {
       }).catch((error: unknown) => {
         throw error instanceof BackupError ? new BackupFault(error.message) : error;
       }),
-    list: listBackups,
+    list: async (file) => listBackups(file, await originOfStore(store)),
     storeBytes: () => storeBytes(store),
     clock,
     timers,

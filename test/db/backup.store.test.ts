@@ -4,15 +4,19 @@ import { expect, test } from "bun:test";
 import { readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { backupStore } from "../../db/backup/backup.ts";
-import { listBackups } from "../../db/backup/backup-files.ts";
+import { listBackups } from "../../db/backup/list.ts";
+import { sharedSecret } from "../../db/secrets.ts";
+import { openConnection } from "../../db/store/connection.ts";
 import { openStore } from "../../db/store/open.ts";
 import { p, sql } from "../../db/store/sql.ts";
 import { statement } from "../../db/store/statement.ts";
+import { createVault, PLAIN } from "../../db/store/vault.ts";
 import { systemClock } from "../../src/clock.ts";
 import { rejectionOf } from "../support/rejection.ts";
 import { createTestStore } from "../support/store.ts";
 import { tempFolder } from "../support/temp.ts";
 
+const placeOf = (url: string) => ({ url, auth_token: undefined });
 const add = statement(sql`insert into secrets (name, value) values (${p("name")}, ${p("value")})`);
 
 test("a backup of a store in use is one checked file for its owner, and runs again", async () => {
@@ -70,7 +74,7 @@ test("it keeps the newest backups, and touches nothing else", async () => {
   const last = await backup(2);
   expect(last.removed).toEqual([join(folder, "relay-20261127T030000Z.db")]);
   const names = ["relay-20261119T030000Z.db", "relay-20261128T030000Z.db"];
-  expect((await listBackups(file)).map((one) => one.file)).toEqual(
+  expect((await listBackups(file, { secret: null, vault: PLAIN })).map((one) => one.file)).toEqual(
     names.toReversed().map((name) => join(folder, name)),
   );
   expect(readdirSync(folder).sort()).toEqual(["relay-20200101T000000Z.db", ...names, "relay.db"]);
@@ -82,6 +86,30 @@ test("it keeps the newest backups, and touches nothing else", async () => {
   symlinkSync(join(folder, names[0]!), join(folder, "linked.db"));
   const linked = await backup(null, join(folder, "linked.db"));
   expect(linked.file).toBe(join(folder, names[0]!));
+
+  // Another store with backups of the same name, and an encrypted file, whose header says nothing.
+  const theirs = await createTestStore();
+  const encryption_key = new Uint8Array(32).fill(7);
+  const used = await openStore(placeOf(theirs.url), systemClock);
+  await sharedSecret(used, "signing", "another secret");
+  await used.close();
+  const other = (to: string, keep: number | null) =>
+    backupStore({ store: placeOf(theirs.url), file: to, keep, clock });
+  now += 86_400;
+  expect((await other(file, 1)).removed).toEqual([]);
+  expect((await backup(2)).removed).toEqual([join(folder, names[0]!)]);
+  expect(await listBackups(file, { secret: "another secret", vault: PLAIN })).toHaveLength(1);
+  const taken = String(await rejectionOf(other(join(folder, names[1]!), null)));
+  expect(taken).toContain("is a backup of another store");
+  const encrypted = join(folder, "encrypted.db");
+  const connection = openConnection(encrypted, 0, createVault(encryption_key).file_key);
+  connection.exec("create table relay_migrations (hash)");
+  connection.close();
+  for (const key of [undefined, encryption_key]) {
+    const store = { ...placeOf(url), encryption_key: key };
+    const attempt = backupStore({ store, file: encrypted, keep: null, clock });
+    expect(String(await rejectionOf(attempt))).toContain("encrypted.db exists, and is no backup");
+  }
   if (!url.startsWith("file:")) return;
   const itself = await rejectionOf(backup(null, url.slice("file:".length)));
   expect(String(itself)).toContain("is the store itself");

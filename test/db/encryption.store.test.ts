@@ -12,8 +12,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { backupStore } from "../../db/backup/backup.ts";
-import { listBackups } from "../../db/backup/backup-files.ts";
+import { listBackups } from "../../db/backup/list.ts";
 import { moveStore } from "../../db/backup/move.ts";
+import { originOf } from "../../db/backup/origin.ts";
 import { restoreStore } from "../../db/backup/restore.ts";
 import { rekey } from "../../db/rekey.ts";
 import { sharedSecret } from "../../db/secrets.ts";
@@ -306,7 +307,8 @@ test("a backup, a restored and a moved store have the key of the store [§11.4.1
   for (let i = 0; i < 3; i++) made.push(await backupStore({ ...at(url), file, keep: 2 }));
   expect(made[2]!.removed).toEqual([made[0]!.file]);
   const newest = made[2]!.file;
-  expect(await listBackups(file)).toHaveLength(2);
+  const origin = await originOf(newest, createVault(KEY));
+  expect(await listBackups(file, origin!)).toHaveLength(2);
   for (const text of [person.account.id, "/planted", "SQLite format"]) {
     expect(readFileSync(newest).includes(text)).toBe(false);
   }

@@ -2,16 +2,20 @@
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { backupStore } from "../../db/backup/backup.ts";
-import { listBackups } from "../../db/backup/backup-files.ts";
+import { createTemporary } from "../../db/backup/backup-files.ts";
+import { listBackups } from "../../db/backup/list.ts";
 import { moveStore } from "../../db/backup/move.ts";
 import { restoreStore } from "../../db/backup/restore.ts";
+import { claimServer, tablesOf } from "../../db/backup/server-writer.ts";
 import { sharedSecret } from "../../db/secrets.ts";
+import { endpointOf } from "../../db/store/hrana.ts";
 import { openStore } from "../../db/store/open.ts";
 import { sql } from "../../db/store/sql.ts";
 import { statement } from "../../db/store/statement.ts";
+import { createVault } from "../../db/store/vault.ts";
 import { systemClock } from "../../src/clock.ts";
 import { startTestApp, type TestApp } from "../support/app.ts";
 import { ask, client, createAgent, createPerson, pair } from "../support/client.ts";
@@ -153,13 +157,62 @@ test("moving to the other kind of store and back loses nothing, and refuses a pl
     "create table tasks (id text)",
   ]);
   expect(String(await rejectionOf(openStore(placeOf(back), systemClock)))).toContain(
-    "another program",
+    "is not complete",
   );
   expect(await move(file, back)).toMatchObject({ rows: first.rows, tables: first.tables });
   expect(String(await rejectionOf(move(file, back)))).toContain("has tables");
   const third = `file:${join(folder, "third.db")}`;
   expect(await move(back, third)).toMatchObject({ rows: first.rows });
 });
+
+test("no Relay starts in a place where a restore is under way or was cut off", async () => {
+  const { url } = await createTestStore();
+  const file = join(tempFolder(), "relay.db");
+  await backupStore({ ...ofStore(url), file, keep: null });
+  const place = await createEmptyStore();
+  const refusal = async () => String(await rejectionOf(openStore(placeOf(place.url), systemClock)));
+  const endpoint = () => endpointOf(place.url, undefined);
+  // What a kill leaves behind, at once.
+  const path = place.url.slice("file:".length);
+  if (STORE_KIND === "embedded") await createTemporary(path, systemClock, { becomes_store: true });
+  else await claimServer(endpoint(), "killed", { clock: systemClock });
+  expect(await refusal()).toContain("relay restore or relay migrate is not complete");
+  const restoreTo = (from: string, target: string, clock = systemClock) =>
+    restoreStore({
+      ...{ store: placeOf(target), file: from, as_copy: true, old: null, run: `run ${++runs}` },
+      clock,
+    });
+  await restoreTo(file, place.url);
+  await (await openStore(placeOf(place.url), systemClock)).close();
+
+  // It is marked before the backup is read, which may take minutes; a backup that is refused leaves the place empty.
+  const next = await createEmptyStore();
+  const marked: Promise<boolean>[] = [];
+  const after: typeof systemClock.after = (seconds, run) => {
+    marked.push(isMarked(next.url));
+    return systemClock.after(seconds, run);
+  };
+  const bad = join(tempFolder(), "bad.db");
+  const broken = new Database(bad);
+  broken.run("create table relay_migrations (hash text)");
+  broken.close();
+  const refused = await rejectionOf(restoreTo(bad, next.url, { ...systemClock, after }));
+  expect(String(refused)).toContain("is no copy of a store");
+  expect(await Promise.all(marked)).toContain(true);
+  expect(await isMarked(next.url)).toBe(false);
+  await (await openStore(placeOf(next.url), systemClock)).close();
+});
+
+/** True if a place says that a store is being restored there. */
+async function isMarked(url: string): Promise<boolean> {
+  if (STORE_KIND === "server") {
+    const found = await tablesOf(endpointOf(url, undefined), { clock: systemClock });
+    return found.includes("relay_restoring");
+  }
+  return readdirSync(dirname(url.slice("file:".length))).some((name) =>
+    name.includes(".unfinished."),
+  );
+}
 
 test("it refuses what is no backup, a damaged one, and one of a later version", async () => {
   const { url } = await createTestStore();
@@ -194,7 +247,10 @@ test("with an encryption key, backups are encrypted, known as backups, and resto
     const clock = { ...systemClock, now: () => systemClock.now() + day * 86_400 };
     await backupStore({ store: place, file, keep: 2, clock });
   }
-  const [newest, ...others] = await listBackups(file);
+  const [newest, ...others] = await listBackups(file, {
+    secret: "secret",
+    vault: createVault(encryption_key),
+  });
   expect(others).toHaveLength(1);
   expect(await Bun.file(newest!.file).text()).not.toContain("relay_migrations");
   const restoreWith = (key: Uint8Array | undefined, name: string, old: string | null) =>

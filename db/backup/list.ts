@@ -1,0 +1,57 @@
+/** The backups of a store that runs with `keep` made. */
+
+import { lstat, readdir, rm } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { codeOf } from "../../src/log.ts";
+import { timeIn } from "./backup-files.ts";
+import { type Origin, originOf } from "./origin.ts";
+
+/** A backup with its time in its name. */
+interface BackupFile {
+  /** Absolute path. */
+  readonly file: string;
+  /** Epoch seconds. */
+  readonly made_at: number;
+  readonly bytes: number;
+}
+
+/**
+ * The backups of the store `of` that runs with `keep` made for `file`, newest first. A missing folder has none. Files with
+ * another name, backups of other stores, and those that the key does not open are left out.
+ */
+export async function listBackups(file: string, of: Origin): Promise<readonly BackupFile[]> {
+  const folder = dirname(resolve(file));
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (codeOf(error) === "ENOENT") return [];
+    throw error;
+  });
+  const found: BackupFile[] = [];
+  for (const name of names) {
+    const made_at = timeIn(name, file);
+    const path = join(folder, name);
+    if (made_at === null) continue;
+    // Another process may have removed it.
+    const info = await lstat(path).catch(() => null);
+    if (!info?.isFile()) continue;
+    const origin = await originOf(path, of.vault).catch(() => null);
+    if (origin?.secret !== of.secret) continue;
+    found.push({ file: path, made_at, bytes: info.size });
+  }
+  return found.sort((a, b) => b.made_at - a.made_at);
+}
+
+/** Removes all but the newest `keep` backups of {@link listBackups}, and never `made`. Returns the removed ones. */
+export async function removeOld(
+  file: string,
+  keep: number,
+  made: string,
+  of: Origin,
+): Promise<string[]> {
+  const others = (await listBackups(file, of)).filter((one) => one.file !== made);
+  const removed: string[] = [];
+  for (const one of others.slice(Math.max(keep - 1, 0))) {
+    await rm(one.file, { force: true });
+    removed.push(one.file);
+  }
+  return removed;
+}
