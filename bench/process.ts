@@ -92,13 +92,19 @@ export function startChild(
   });
 }
 
-/** A libSQL server on `folder`, with flags that avoid its livelock. */
-export async function startSqld(folder: string, port: number, children: Bun.Subprocess[]) {
+/** A libSQL server on `folder`, with flags that avoid its livelock, and more. */
+export async function startSqld(
+  folder: string,
+  port: number,
+  children: Bun.Subprocess[],
+  flags: readonly string[] = [],
+) {
   const address = `127.0.0.1:${port}`;
   const child = Bun.spawn(
     [SQLD, "--no-welcome", "--db-path", folder, "--http-listen-addr", address].concat(
       "--checkpoint-interval-s",
       "5",
+      flags,
     ),
     { stdio: ["ignore", "ignore", "ignore"] },
   );

@@ -103,6 +103,12 @@ export const CONFIG = {
       "must be the path of a folder, without ~ at its beginning or spaces around it",
     ).optional(),
   },
+  BACKUP_URL: {
+    doc: "`http(s)://` URL of a read replica of the libSQL server at `DATABASE_URL`, which backups are read from; that server itself when unset",
+    schema: text(/^https?:\/\/[^?#@\s]+$/, "must be an http(s):// URL of a libSQL server")
+      .refine((value) => URL.canParse(value), "must be an http(s):// URL of a libSQL server")
+      .optional(),
+  },
   BACKUP_EVERY: {
     doc: "Time between two automatic backups, from `1m` to `30d`",
     schema: duration(60, 30 * 86_400, "must be a duration from 1m to 30d, such as 24h").default(
@@ -321,6 +327,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   };
   needs("TLS_KEY_FILE", "TLS_CERT_FILE");
   needs("TLS_CERT_FILE", "TLS_KEY_FILE");
+  if (config.BACKUP_URL !== undefined && config.DATABASE_URL.startsWith("file:")) {
+    throw new ConfigError("BACKUP_URL: is only for a libSQL server at DATABASE_URL");
+  }
   checkPushes(config, needs);
   return config;
 }

@@ -64,6 +64,12 @@ test("an invalid value is named by its variable and never shown", () => {
       Buffer.from("secret".repeat(5)).toString("base64"),
     ],
     BACKUP_DIR: ["~/secret", " /secret", "/secret ", "/secret\r", "/sec\nret"],
+    BACKUP_URL: [
+      "file:secret.db",
+      "libsql://secret",
+      "http://user:secret@host",
+      "http://host:99999",
+    ],
     BACKUP_EVERY: ["48", "30s", "0m", "31d", "-3h", "1.5h", "secret"],
     BACKUP_KEEP: ["1001", "-7", "secret"],
     TRUST_PROXY: ["-1", "1.5", "secret", "100"],
@@ -167,6 +173,14 @@ test("white space, quotes and other remains around a value are named", () => {
   expect(said({ PUBLIC_URL: "https://relay.example/a/../b" })).toContain("..");
   expect(said({ PUBLIC_URL: "https://relay.example\\a" })).toContain("backslash");
   expect(said({ PUBLIC_URL: "https://relay.example//a" })).toContain("//");
+});
+
+test("BACKUP_URL needs a libSQL server", () => {
+  const BACKUP_URL = "http://127.0.0.1:8081";
+  expect(() => readConfig({ BACKUP_URL })).toThrow("is only for a libSQL server");
+  expect(readConfig({ BACKUP_URL, DATABASE_URL: "http://127.0.0.1:8080" })).toMatchObject({
+    BACKUP_URL,
+  });
 });
 
 test("values in another spelling, or with spaces or line endings around them, are accepted", () => {

@@ -3,6 +3,7 @@
 import type { Clock } from "../../src/clock.ts";
 import { codeOf } from "../../src/log.ts";
 import { proxyOptions } from "../../src/loopback.ts";
+import { SIGNING } from "../secrets.ts";
 import type { Endpoint } from "../store/hrana.ts";
 import { BackupError } from "./backup-files.ts";
 import {
@@ -37,33 +38,62 @@ type Entry =
   | { readonly type: "step_begin"; readonly step: number }
   | { readonly type: "row"; readonly row: readonly WireValue[] }
   | { readonly type: "step_error" | "error"; readonly error: WireError }
-  | { readonly type: "step_end" | "replication_index" };
+  | { readonly type: "step_end" }
+  | { readonly type: "replication_index"; readonly replication_index: number | null };
 
 /** The tables and their texts, as a query for the server. */
 export async function serverSchema(
   endpoint: Endpoint,
   clock: Clock,
   signal?: AbortSignal,
+  at_least?: number,
 ): Promise<Schema> {
   const rows: Value[][] = [];
-  await run(endpoint, [SCHEMA_QUERY], clock, signal, (_step, row) => void rows.push(row));
+  const take = (_step: number, row: Value[]) => void rows.push(row);
+  await run(endpoint, [SCHEMA_QUERY], clock, signal, take, at_least);
   return toSchema(rows);
 }
 
 /** Passes the rows of one query on. */
-export const readRows = (
+export async function readRows(
   endpoint: Endpoint,
   query: string,
-  taker: RowTaker,
+  taker: Pick<RowTaker, "row">,
   clock: Clock,
   signal?: AbortSignal,
-): Promise<void> => run(endpoint, [query], clock, signal, (_step, row) => taker.row(row));
+): Promise<void> {
+  await run(endpoint, [query], clock, signal, (_step, row) => taker.row(row));
+}
+
+const STORE_QUERY = `select value from secrets where name = '${SIGNING}'`;
+
+/**
+ * Returns the number of the primary's last change, for `at_least` of {@link readServer}. Throws {@link BackupError} if
+ * the replica is of another store.
+ */
+export async function changeOfPrimary(
+  primary: Endpoint,
+  replica: Endpoint,
+  clock: Clock,
+  signal?: AbortSignal,
+): Promise<number> {
+  const stores: Value[] = [];
+  const take = (_step: number, [value]: Value[]) => void stores.push(value!);
+  const change = await run(primary, [STORE_QUERY], clock, signal, take);
+  if (change === null)
+    throw new BackupError("the libSQL server of DATABASE_URL numbers no changes");
+  await run(replica, [STORE_QUERY], clock, signal, take, 0);
+  if (stores.length !== 2 || stores[0] !== stores[1])
+    throw new BackupError("BACKUP_URL is no replica of the store at DATABASE_URL");
+  return change;
+}
 
 const isSame = (one: Schema, other: Schema): boolean => Bun.deepEquals(one, other);
 
 /**
  * Reads all tables as they are at one moment; the server goes on reading and writing meanwhile. Throws
  * {@link BackupError} if the server cannot be reached, refuses or hangs. `begin` gets the tables before their rows.
+ * `at_least`: a replica waits until it has this change of its primary.
  */
 export async function readServer(
   endpoint: Endpoint,
@@ -71,9 +101,10 @@ export async function readServer(
   clock: Clock,
   signal?: AbortSignal,
   begin: (schema: Schema) => void | Promise<void> = () => {},
+  at_least?: number,
 ): Promise<Schema> {
   for (let tries = 1; ; tries++) {
-    const schema = await serverSchema(endpoint, clock, signal);
+    const schema = await serverSchema(endpoint, clock, signal, at_least);
     const tables = [...schema.tables, SEQUENCE];
     const seen: Value[][] = [];
     let current = -1;
@@ -83,7 +114,7 @@ export async function readServer(
       changed = !isSame(toSchema(seen), schema);
       if (!changed) await begin(schema);
     };
-    await run(endpoint, queries, clock, signal, async (step, row) => {
+    const take = async (step: number, row: Value[]) => {
       if (step === 0) return void seen.push(row);
       if (current < 0) {
         current = 0;
@@ -95,7 +126,8 @@ export async function readServer(
         await taker.table(name, columns);
       }
       await taker.row(row);
-    });
+    };
+    await run(endpoint, queries, clock, signal, take, at_least);
     if (current < 0) {
       current = 0;
       await check();
@@ -112,20 +144,25 @@ export async function readServer(
   }
 }
 
-/** Runs queries in one transaction. `take` gets each row with the number of its query. */
+/**
+ * Runs queries in one transaction, on a store that has the change `at_least`. `take` gets each row with the number of its
+ * query. Returns the number of a change that they saw, or null from a server that numbers none.
+ */
 async function run(
   { base, auth_token }: Endpoint,
   queries: readonly string[],
   clock: Clock,
   signal: AbortSignal | undefined,
   take: (step: number, row: Value[]) => void | Promise<void>,
-): Promise<void> {
+  at_least?: number,
+): Promise<number | null> {
   const after = (step: number) => ({ type: "ok", step });
   const statements = ["begin", ...queries, "commit"];
   const steps = statements.map((sql, i) => ({
     stmt: { sql, want_rows: true },
     ...(i > 0 && { condition: after(i - 1) }),
   }));
+  const server = at_least === undefined ? "the libSQL server" : "the replica";
   const silent = new AbortController();
   let cancel = () => {};
   const listen = () => {
@@ -142,15 +179,16 @@ async function run(
         "accept-encoding": "identity",
         ...(auth_token !== undefined && { authorization: `Bearer ${auth_token}` }),
       },
-      body: JSON.stringify({ baton: null, batch: { steps } }),
+      body: JSON.stringify({ baton: null, batch: { steps, replication_index: at_least } }),
       signal: signal ? AbortSignal.any([signal, silent.signal]) : silent.signal,
     });
     if (!response.ok || !response.body) {
       await response.body?.cancel();
-      throw new BackupError(`the libSQL server answered with HTTP status ${response.status}`);
+      throw new BackupError(`${server} answered with HTTP status ${response.status}`);
     }
     let ended = -1;
     let step = -1;
+    let change: number | null = null;
     const pause = createPauses(clock, signal);
     for await (const line of linesOf(response.body, listen)) {
       const entry = JSON.parse(line) as Entry;
@@ -166,22 +204,30 @@ async function run(
         case "step_end":
           ended = step;
           break;
+        case "replication_index":
+          change = entry.replication_index;
+          break;
         case "step_error":
         case "error":
-          throw new BackupError(
-            `the libSQL server could not read the store: ${entry.error.message}`,
-          );
+          throw new BackupError(`${server} could not read the store: ${entry.error.message}`);
       }
       await pause();
     }
-    if (ended !== steps.length - 1)
-      throw new BackupError("the libSQL server ended its answer early");
+    if (ended !== steps.length - 1) throw new BackupError(`${server} ended its answer early`);
+    // A server that does not know `replication_index` would not wait.
+    if (at_least !== undefined && (change ?? -1) < at_least)
+      throw new BackupError("the replica lacks changes of the libSQL server");
+    return change;
   } catch (error) {
     signal?.throwIfAborted();
     // Of whoever takes the rows.
     if (error instanceof BackupError || codeOf(error).startsWith("SQLITE_")) throw error;
-    const why = silent.signal.aborted ? `sent nothing for ${SILENCE} seconds` : "cannot be reached";
-    throw new BackupError(`the libSQL server ${why}`, { cause: error });
+    const lacks =
+      at_least === undefined ? "" : ": it does not get the changes of its primary, or hangs";
+    const why = silent.signal.aborted
+      ? `sent nothing for ${SILENCE} seconds${lacks}`
+      : "cannot be reached";
+    throw new BackupError(`${server} ${why}`, { cause: error });
   } finally {
     cancel();
     // Ends the request, and so the transaction, if an error interrupted it.

@@ -11,13 +11,15 @@ import { isBusy, whenFree } from "../store/store.ts";
 import { assertNotForeign } from "../store/store-contents.ts";
 import { createVault } from "../store/vault.ts";
 import { BackupError, placeError, sizeOf } from "./backup-files.ts";
-import { readServer } from "./cursor.ts";
+import { changeOfPrimary, readServer } from "./cursor.ts";
 import { quoted, type RowTaker, type Schema, SEQUENCE, type Value } from "./rows.ts";
 
-/** The store that a command or job is about: `DATABASE_URL`, `DATABASE_AUTH_TOKEN` and `DATABASE_ENCRYPTION_KEY`. */
+/** The store that a command or job is about: `DATABASE_URL`, `DATABASE_AUTH_TOKEN`, `BACKUP_URL` and `DATABASE_ENCRYPTION_KEY`. */
 export interface StorePlace {
   readonly url: string;
   readonly auth_token: string | undefined;
+  /** `http(s)` URL of a read replica of the libSQL server at `url`, which backups are read from; same token. */
+  readonly replica_url?: string | undefined;
   /** 32 bytes. Files, also those of backups, are then encrypted with it; rows are copied as they are. */
   readonly encryption_key?: Uint8Array | undefined;
 }
@@ -124,8 +126,12 @@ async function whileGrowing(
 async function copyServer(from: StorePlace, to: string, { clock, signal }: Work): Promise<void> {
   const writer = createFileWriter(to, fileKeyOf(from));
   try {
-    const endpoint = endpointOf(from.url, from.auth_token);
-    const schema = await readServer(endpoint, writer, clock, signal, writer.begin);
+    const primary = endpointOf(from.url, from.auth_token);
+    const replica = from.replica_url && endpointOf(from.replica_url, from.auth_token);
+    // What was acknowledged before the backup began is in it, however far behind the replica was.
+    const change = replica ? await changeOfPrimary(primary, replica, clock, signal) : undefined;
+    const source = replica || primary;
+    const schema = await readServer(source, writer, clock, signal, writer.begin, change);
     if (!schema.tables.some(({ name }) => name === "relay_migrations")) {
       throw new BackupError("the libSQL server has no store of Relay");
     }

@@ -30,12 +30,20 @@ interface Result {
 async function relay(
   words: readonly string[],
   url: string,
-  { limit, kill_after }: { limit?: number; kill_after?: number } = {},
+  {
+    limit,
+    kill_after,
+    replica,
+  }: { limit?: number; kill_after?: number; replica?: string | undefined } = {},
 ): Promise<Result> {
   const command = [process.execPath, CLI, ...words];
   const limited = ["sh", "-c", `trap '' XFSZ; ulimit -f ${(limit ?? 0) * 2}; exec "$@"`, "sh"];
   const child = Bun.spawn(limit === undefined ? command : [...limited, ...command], {
-    env: { PATH: process.env.PATH ?? "", DATABASE_URL: url },
+    env: {
+      PATH: process.env.PATH ?? "",
+      DATABASE_URL: url,
+      ...(replica && { BACKUP_URL: replica }),
+    },
     stdio: ["ignore", "pipe", "pipe"],
   });
   if (kill_after !== undefined) setTimeout(() => child.kill("SIGKILL"), kill_after);
@@ -106,15 +114,18 @@ async function run(kind: "file" | "server", print: Print): Promise<string[]> {
   const counter = startCounter();
   const wrong: string[] = [];
   const expect = (is_right: boolean, what: string) => void (is_right || wrong.push(what));
-  const newServer = async (name: string) =>
-    (await startSqld(join(folder, name), freePort(), children)).url;
+  const newServer = async (name: string, flags: readonly string[] = []) =>
+    (await startSqld(join(folder, name), freePort(), children, flags)).url;
   try {
     const file = `file:${join(folder, "relay.db")}`;
     const first = await startRelay(folder, children, { env: { DATABASE_URL: file } });
     await stop(children, first.pid);
     fill(file.slice(5), kind === "file" ? SIZE : SIZE / 4);
-    const url = kind === "file" ? file : await newServer("server");
+    const grpc = `127.0.0.1:${freePort()}`;
+    const url = kind === "file" ? file : await newServer("server", ["--grpc-listen-addr", grpc]);
+    let replica: string | undefined;
     if (kind === "server") {
+      replica = await newServer("replica", ["--primary-grpc-url", `http://${grpc}`]);
       const moved = await relay(["migrate", file, url], "");
       expect(moved.code === 0, `migrate: ${moved.said}`);
       print(`  ${moved.said.split("\n")[0]}`);
@@ -174,7 +185,7 @@ async function run(kind: "file" | "server", print: Print): Promise<string[]> {
     }, 50);
     const began = performance.now();
     const known = [...acknowledged];
-    const made = await relay(words, url);
+    const made = await relay(words, url, { replica });
     const ended = performance.now();
     await Bun.sleep(2_000);
     clearInterval(watch);
@@ -194,15 +205,15 @@ async function run(kind: "file" | "server", print: Print): Promise<string[]> {
     const backups = () => readdirSync(join(folder, "backups"));
     const took = ended - began;
     for (let i = 0; i < KILLS; i++) {
-      await relay(words, url, { kill_after: 100 + (i / KILLS) * took });
+      await relay(words, url, { kill_after: 100 + (i / KILLS) * took, replica });
     }
-    const full = await relay(words, url, { limit: 1_000 });
+    const full = await relay(words, url, { limit: 1_000, replica });
     expect(
       full.code === 3 && full.said.includes("cannot be written"),
       `a full disk: ${full.code} ${full.said}`,
     );
     for (let i = 0; i < 2; i++) {
-      const next = await relay(words, url);
+      const next = await relay(words, url, { replica });
       expect(next.code === 0, `the next backup: ${next.said}`);
     }
     expect(
@@ -289,7 +300,7 @@ async function allTasks(port: number, secret: string): Promise<Set<string>> {
   return found;
 }
 
-/** A checkpoint of a server waits for the read of a backup, so there requests may fail under load. */
+/** The backups of a server are read from a replica. */
 const KINDS =
   process.env.RELAY_OPERATE_STORE === "server" ? ["server" as const] : ["file" as const];
 

@@ -6,18 +6,23 @@ import { ConfigError, readConfig } from "../config.ts";
 import { showPath, withSecretFiles } from "../config-files.ts";
 import { Fault, type Io } from "./io.ts";
 
-/** The store that the server of the same environment uses, or another one at `url`. */
-async function storeOf(io: Io, url?: string) {
+/** The store that the server of the same environment uses, or another one at `url`; with its replica at `backup_url`. */
+async function storeOf(
+  io: Io,
+  { url, backup_url }: { readonly url?: string; readonly backup_url?: string | undefined } = {},
+) {
   const env = await withSecretFiles(io.env);
   // Other variables do not matter here, and may be set for the server alone.
-  const { DATABASE_URL, DATABASE_AUTH_TOKEN, DATABASE_ENCRYPTION_KEY } = readConfig({
+  const { DATABASE_URL, DATABASE_AUTH_TOKEN, DATABASE_ENCRYPTION_KEY, BACKUP_URL } = readConfig({
     DATABASE_URL: url ?? env.DATABASE_URL,
     DATABASE_AUTH_TOKEN: env.DATABASE_AUTH_TOKEN,
+    BACKUP_URL: backup_url,
     DATABASE_ENCRYPTION_KEY: env.DATABASE_ENCRYPTION_KEY,
   });
   return {
     url: DATABASE_URL,
     auth_token: DATABASE_AUTH_TOKEN,
+    replica_url: BACKUP_URL,
     encryption_key: DATABASE_ENCRYPTION_KEY,
   };
 }
@@ -60,7 +65,8 @@ export async function backup(
 ): Promise<void> {
   const made = await withFaults(io, async (clock) => {
     const { backupStore } = await import("../../db/backup/backup.ts");
-    return backupStore({ store: await storeOf(io), file, keep, clock, signal: io.signal });
+    const store = await storeOf(io, { backup_url: io.env.BACKUP_URL });
+    return backupStore({ store, file, keep, clock, signal: io.signal });
   });
   const { removed } = made;
   io.out(
@@ -135,7 +141,7 @@ export async function migrate(io: Io, from: string, to: string): Promise<void> {
 async function placeOf(io: Io, name: string, given: string) {
   const url = /^(file:|[a-z]+:\/\/)/.test(given) ? given : `file:${resolve(given)}`;
   try {
-    return await storeOf(io, url);
+    return await storeOf(io, { url });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     throw new Fault(error.message.replace(/^DATABASE_URL/, name));

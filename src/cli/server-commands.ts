@@ -53,7 +53,9 @@ export function addStore(program: Command, io: Io): void {
     .option("--keep <n>", "put the time into the name, and keep the newest n of them", count)
     .addHelpText(
       "after",
-      examples("relay backup backup/relay.db", "relay backup backup/relay.db --keep 14") + OF_STORE,
+      examples("relay backup backup/relay.db", "relay backup backup/relay.db --keep 14") +
+        OF_STORE +
+        " A libSQL server can be read through a replica, at BACKUP_URL.",
     )
     .action(async (file: string, options) =>
       (await import("./backup.ts")).backup(io, file, options),

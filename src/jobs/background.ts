@@ -73,6 +73,7 @@ export function createBackground(options: BackgroundOptions) {
         store: {
           url: config.DATABASE_URL,
           auth_token: config.DATABASE_AUTH_TOKEN,
+          replica_url: config.BACKUP_URL,
           encryption_key: config.DATABASE_ENCRYPTION_KEY,
         },
         file,

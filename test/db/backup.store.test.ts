@@ -1,5 +1,6 @@
 /** Backups of a store: a file or a real libSQL server. */
 
+import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,10 +12,13 @@ import { openStore } from "../../db/store/open.ts";
 import { p, sql } from "../../db/store/sql.ts";
 import { statement } from "../../db/store/statement.ts";
 import { createVault, PLAIN } from "../../db/store/vault.ts";
-import { systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
+import { startCutProxy } from "../support/cut-proxy.ts";
 import { rejectionOf } from "../support/rejection.ts";
-import { createTestStore } from "../support/store.ts";
+import { freePort, startSqld } from "../support/sqld.ts";
+import { createTestStore, STORE_KIND } from "../support/store.ts";
 import { tempFolder } from "../support/temp.ts";
+import { until } from "../support/until.ts";
 
 const placeOf = (url: string) => ({ url, auth_token: undefined });
 const add = statement(sql`insert into secrets (name, value) values (${p("name")}, ${p("value")})`);
@@ -52,6 +56,59 @@ test("a backup of a store in use is one checked file for its owner, and runs aga
   await copy.close();
   await store.close();
 });
+
+test.skipIf(STORE_KIND !== "server")(
+  "a backup from a replica has all that its primary had, or fails",
+  async () => {
+    const grpc = `127.0.0.1:${freePort()}`;
+    const { url } = await createTestStore(["--grpc-listen-addr", grpc]);
+    const link = await startCutProxy(`http://${grpc}`);
+    const replica = await startSqld(tempFolder(), ["--primary-grpc-url", link.url]);
+    const place = { url, auth_token: undefined };
+    const store = await openStore(place, systemClock);
+    const file = join(tempFolder(), "relay.db");
+    // A minute is a second.
+    const after: Clock["after"] = (seconds, run) => systemClock.after(seconds / 60, run);
+    const backup = (replica_url: string) =>
+      backupStore({
+        store: { ...place, replica_url },
+        file,
+        keep: null,
+        clock: { ...systemClock, after },
+      });
+    const names = () => {
+      const copy = new Database(file, { readonly: true });
+      const rows = copy.query<{ name: string }, []>("select name from secrets order by 1").all();
+      copy.close();
+      return rows.map(({ name }) => name);
+    };
+    await store.write([add({ name: "signing", value: "one" })]);
+    await backup(replica.url);
+    expect(names()).toEqual(["signing"]);
+
+    link.down();
+    await store.write([add({ name: "later", value: "two" })]);
+    // A replica that has just lost its primary may also close the connection.
+    expect(String(await rejectionOf(backup(replica.url)))).toMatch(
+      /the replica (sent nothing for 60 seconds: it does not get the changes|cannot be reached)/,
+    );
+    expect(names()).toEqual(["signing"]);
+    link.up();
+    await until(async () => {
+      await backup(replica.url);
+      return true;
+    });
+    expect(names()).toEqual(["later", "signing"]);
+
+    const other = await createTestStore();
+    expect(String(await rejectionOf(backup(other.url)))).toContain("is no replica of the store");
+    await replica.kill();
+    expect(String(await rejectionOf(backup(replica.url)))).toContain(
+      "the replica cannot be reached",
+    );
+    await store.close();
+  },
+);
 
 test("it keeps the newest backups, and touches nothing else", async () => {
   const { url } = await createTestStore();

@@ -21,8 +21,11 @@ export interface Sqld {
   thaw(): void;
 }
 
-/** Starts sqld with the flags under which it does not livelock, and waits until it responds. */
-export async function startSqld(folder = tempFolder()): Promise<Sqld> {
+/** Starts sqld with the flags under which it does not livelock, and more, and waits until it responds. */
+export async function startSqld(
+  folder = tempFolder(),
+  flags: readonly string[] = [],
+): Promise<Sqld> {
   const port = freePort();
   const url = `http://127.0.0.1:${port}`;
   const start = async () => {
@@ -36,6 +39,7 @@ export async function startSqld(folder = tempFolder()): Promise<Sqld> {
         `127.0.0.1:${port}`,
         "--checkpoint-interval-s",
         "5",
+        ...flags,
       ],
       { stdout: "ignore", stderr: "ignore" },
     );

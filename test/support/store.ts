@@ -21,8 +21,8 @@ export interface TestStore {
 /** A store's files: path in its folder -> content. */
 type StoreFiles = ReadonlyMap<string, Buffer>;
 
-/** A new store of this run's kind with all tables, which is most of an app's start. */
-export async function createTestStore(): Promise<TestStore> {
+/** A new store of this run's kind with all tables, which is most of an app's start; a server gets these flags too. */
+export async function createTestStore(flags?: readonly string[]): Promise<TestStore> {
   migrated ??= makeMigrated();
   const folder = tempFolder();
   for (const [name, content] of await migrated) {
@@ -30,15 +30,15 @@ export async function createTestStore(): Promise<TestStore> {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, content, { mode: 0o600 });
   }
-  return openFolder(folder);
+  return openFolder(folder, flags);
 }
 
 /** A new store of this run's kind, without tables. */
 export const createEmptyStore = (): Promise<TestStore> => openFolder(tempFolder());
 
-async function openFolder(folder: string): Promise<TestStore> {
+async function openFolder(folder: string, flags?: readonly string[]): Promise<TestStore> {
   if (STORE_KIND === "embedded") return { url: `file:${join(folder, "relay.db")}`, sqld: null };
-  const sqld = await startSqld(folder);
+  const sqld = await startSqld(folder, flags);
   return { url: sqld.url, sqld };
 }
 
