@@ -30,11 +30,13 @@ import { createSourceCheck } from "./http/source-check.ts";
 import { createStreams } from "./http/stream.ts";
 import { loadTls, type Tls, warnOfExpiry } from "./http/tls.ts";
 import { createTrpcHandler } from "./http/trpc.ts";
+import type { Log } from "./log.ts";
 import { createTools } from "./mcp/tools.ts";
 import { createDiskSpace } from "./observability/disk-space.ts";
 import { createMonitor } from "./observability/monitor.ts";
 import { createRecentFaults, type RecentFaults } from "./observability/recent-faults.ts";
 import { createServiceMetrics } from "./observability/service-metrics.ts";
+import type { Traces } from "./observability/traces.ts";
 import { createDeadlines } from "./overload/deadlines.ts";
 import { createHeavyWork } from "./overload/heavy-work.ts";
 import { createLimiter } from "./overload/limiter.ts";
@@ -67,14 +69,28 @@ const STOP_WITHIN = 9;
 const LEAST_AFTER_DRAIN = 4;
 /** Seconds after that in which the store is closed; then the stop ends without it. */
 const CLOSE_WITHIN = 0.6;
+/** Seconds in which a stop sends the last traces. */
+const TRACES_WITHIN = 0.5;
 
 /** Opens and migrates the store, then listens. Throws a `ConfigError` if it cannot. */
 export async function startApp(given: AppDeps) {
   const tls = await loadTls(given.config);
   const faults = createRecentFaults(given.clock);
-  const deps = { ...given, log: faults.watch(given.log) };
+  const log = faults.watch(given.log);
+  const deps = { ...given, log, traces: await openTraces(given, log) };
   if (tls) warnOfExpiry(tls, deps.clock.now(), deps.log);
   return createApp(await createCore(deps), deps, { tls, faults });
+}
+
+/** Null without a collector: then nothing of it is loaded. */
+async function openTraces(
+  { config, clock, timers, ids }: AppDeps,
+  log: Log,
+): Promise<Traces | null> {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url } = config;
+  if (base === undefined && url === undefined) return null;
+  const { createTraces } = await import("./observability/traces.ts");
+  return createTraces({ config, clock, timers, log, ids });
 }
 
 interface AppOptions {
@@ -90,7 +106,7 @@ export async function createApp(
   deps: AppDeps,
   { tls = null, faults = createRecentFaults(deps.clock), listen = startServer }: AppOptions = {},
 ) {
-  const { config, channels, program = null, clock, timers, ids, log } = deps;
+  const { config, channels, program = null, clock, timers, ids, log, traces = null } = deps;
   const { store, signer, feed, waits, auth, services, sender, listener } = core;
   const origins = config.CORS_ORIGINS ?? [];
   const cors = createCors(origins);
@@ -184,6 +200,7 @@ export async function createApp(
     metrics: [
       ...monitor.metrics,
       unsent.metric,
+      ...(traces?.metrics ?? []),
       ...createServiceMetrics({ ...figures, readings: admin }),
     ],
     bodies,
@@ -246,6 +263,7 @@ export async function createApp(
     checkForm: source.formFault,
     stopping: () => stopping !== undefined,
     tls,
+    traces,
     sendsHsts: createHstsRule(config.PUBLIC_URL, tls),
     trpc: createTrpcHandler({
       endpoint: "/trpc",
@@ -336,7 +354,7 @@ export async function createApp(
       await core.stopWork(left - 1);
       await drained;
       cut();
-      await core.requestLogWriter.stop();
+      await Promise.all([core.requestLogWriter.stop(), traces?.stop(TRACES_WITHIN)]);
       await core.close();
     };
     await Promise.race([end().finally(cancel), late.promise]);

@@ -57,6 +57,36 @@ export const duration = (min: number, max: number, fault: string) =>
     fault,
   );
 
+/**
+ * Names and values such as `team=core,zone=a%20b`, percent-encoded, as OpenTelemetry writes lists. The fault never has
+ * what was sent.
+ */
+export const pairs = (isPair: (name: string, value: string) => boolean, fault: string) =>
+  z.string().transform((text, context): Readonly<Record<string, string>> => {
+    const found: [string, string][] = [];
+    for (const part of text.split(",").map((one) => one.trim())) {
+      if (part === "") continue;
+      const at = part.indexOf("=");
+      try {
+        const name = decodeURIComponent(part.slice(0, Math.max(0, at)).trim());
+        const value = decodeURIComponent(part.slice(at + 1).trim());
+        if (at > 0 && name !== "" && isPair(name, value)) found.push([name, value]);
+        else context.addIssue({ code: "custom", message: fault });
+      } catch {
+        context.addIssue({ code: "custom", message: fault });
+      }
+    }
+    return Object.fromEntries(found);
+  });
+
+/** True if `fetch` takes them as a header. */
+export const isHeader = (name: string, value: string): boolean =>
+  /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) && /^[\t -~]*$/.test(value);
+
+/** An http(s) URL without a credential, a query or a fragment. */
+export const isPlainUrl = (text: string): boolean =>
+  /^https?:\/\/[^\s@?#]+$/.test(text) && URL.canParse(text);
+
 export const anyText = z.string().min(1).optional();
 
 /** Says what is wrong with a `PUBLIC_URL`; null if it is valid. */

@@ -1,6 +1,7 @@
 /** The configuration: one table of environment variables (§16). */
 
 import { z } from "zod";
+import { TRACES_CONFIG } from "./config-traces.ts";
 import {
   anyText,
   duration,
@@ -276,6 +277,7 @@ export const CONFIG = {
     doc: `Minimum level to log: ${LOG_LEVELS.map((level) => `\`${level}\``).join(", ")}`,
     schema: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default("info"),
   },
+  ...TRACES_CONFIG,
 } as const;
 
 type Table = typeof CONFIG;
@@ -287,6 +289,7 @@ export const SECRETS = [
   "ADMIN_TOKEN",
   "OUTBOUND_PROXY",
   "TELEGRAM_BOT_TOKEN",
+  "OTEL_EXPORTER_OTLP_HEADERS",
 ] as const satisfies readonly (keyof Table)[];
 
 export type Config = { readonly [Name in keyof Table]: z.output<Table[Name]["schema"]> };

@@ -33,6 +33,7 @@ import { createUrlCheck } from "./notify/webhooks/url-check.ts";
 import { createWebhookWorker } from "./notify/webhooks/worker.ts";
 import { createClients } from "./oauth/clients.ts";
 import { createSealedRequests } from "./oauth/requests.ts";
+import type { Traces } from "./observability/traces.ts";
 import { createDirectFetch } from "./outbound/direct-fetch.ts";
 import { createOutbound, type OutboundOptions } from "./outbound/guard.ts";
 import { createResolver } from "./outbound/resolver.ts";
@@ -86,6 +87,8 @@ export interface AppDeps {
   readonly timers: Clock;
   readonly ids: Ids;
   readonly log: Log;
+  /** Null or absent without a collector of traces. */
+  readonly traces?: Traces | null;
   /** For tests: another name server and certificate authority for requests to addresses that users give. */
   readonly outbound?: Pick<OutboundOptions, "ca" | "resolve">;
   /** The store's time in epoch seconds; null if it is this machine's. */
@@ -102,6 +105,7 @@ export type Core = Awaited<ReturnType<typeof createCore>>;
 /** Opens and migrates the store, and follows its events. Throws a `ConfigError` if it cannot. */
 export async function createCore(deps: AppDeps) {
   const { config, channels, clock, timers, ids, log, storeTime, endProcess } = deps;
+  const traces = deps.traces ?? null;
   const limits_on = config.RATE_LIMITS === "on";
   const check = await loadAttestationCheck(config);
   const { ca, resolve = createResolver({ timers }) } = deps.outbound ?? {};
@@ -167,6 +171,7 @@ export async function createCore(deps: AppDeps) {
   });
   const open_pages = createOpenPages({ store, clock, storeClock: store_clock, ids, log });
   const sender = createSender({
+    traces,
     config,
     channels,
     lanes,
@@ -207,7 +212,10 @@ export async function createCore(deps: AppDeps) {
   const requests = createSealedRequests(signer);
   const tasks = createTasks({ ...service_deps, keys });
   const items = createInboxPosts({ ...service_deps, tasks });
-  const webhooks = createWebhookWorker({ store, items, outbound, slots, clock, timers, ids, log });
+  const webhooks = createWebhookWorker({
+    ...{ store, items, outbound, slots, clock, timers, ids, log },
+    traces,
+  });
   const laneHealth = () => [...sender.health(), webhooks.health()];
   const checkUrl = createUrlCheck({ outbound, timers });
   const admitAddressUse = createAddressUses({ store, clock, is_on: limits_on });

@@ -251,4 +251,11 @@ export const PROCESS: readonly PanelPlan[] = [
     ["shortages", `increase(${of("relay_descriptor_shortages_total")}[1h])`],
     ["seconds stood still", `increase(${of("relay_standstill_seconds_total")}[1h])`],
   ),
+  {
+    title: "Spans of traces",
+    about:
+      "By what became of them. Dropped are those beyond 100 requests and 100 deliveries a second.",
+    unit: "ops",
+    queries: [{ expr: sumBy("result", rate("relay_trace_spans_total")), legend: "{{result}}" }],
+  },
 ];

@@ -222,7 +222,7 @@ export function createMcp(options: McpOptions): Handler {
       charges: { charge() {}, limit: (name, input) => scope.charges.limit(name, input) },
       turns: scope.turns,
       log: () => scope.log(),
-      answered: (answer) => scope.answered(answer),
+      answered: (answer, changed) => scope.answered(answer, changed),
       waits: () => scope.waits(),
       ended() {},
       address: scope.address,

@@ -48,13 +48,16 @@ export class RequestScope implements CallScope {
   id_is_sent = false;
   /** When it arrived, by the monotonic clock. */
   readonly started: number;
-  readonly #at: number;
+  /** The same moment in epoch seconds. */
+  readonly at: number;
   readonly credential: RequestCredential;
   readonly charges: RequestCharges;
   readonly turns: RequestTurns;
   readonly answer: Answer;
   /** Id of the resource in the answer; undefined for any other. Never text of a client. */
   about: string | undefined;
+  /** True if the request changed that resource. */
+  changed = false;
   readonly address = (): string => this.#options.addresses.of(this.request);
 
   constructor(options: RequestScopeOptions, request: Request) {
@@ -63,7 +66,7 @@ export class RequestScope implements CallScope {
     const { auth, addresses, clock, request_ids } = options;
     this.id = request_ids.of(request);
     this.started = clock.elapsed();
-    this.#at = clock.now();
+    this.at = clock.now();
     addresses.watch(this);
     this.credential = new RequestCredential(auth, request.headers.get("authorization"));
     this.charges = new RequestCharges(options, request, this.credential, this.address);
@@ -76,9 +79,11 @@ export class RequestScope implements CallScope {
     return Math.max(0, Math.round((this.#options.clock.elapsed() - this.started) * 1000));
   }
 
-  answered(answer: unknown): void {
+  answered(answer: unknown, changed: boolean): void {
     const id = (answer as { readonly id?: unknown } | null | undefined)?.id;
-    if (typeof id === "string") this.about = id;
+    if (typeof id !== "string") return;
+    this.about = id;
+    this.changed = changed;
   }
 
   log(): Log {
@@ -103,7 +108,7 @@ export class RequestScope implements CallScope {
     const client = mcp?.client ?? null;
     const entry = {
       caller,
-      at: this.#at,
+      at: this.at,
       surface,
       action,
       error,

@@ -4,6 +4,7 @@ import { ClientGone, fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { type Log, withFields } from "../log.ts";
 import type { RequestMetrics } from "../observability/request-metrics.ts";
+import type { Traces } from "../observability/traces.ts";
 import type { createTurns } from "../overload/turns.ts";
 import type { Cors } from "./cors.ts";
 import { REQUEST_ID, type RequestIds } from "./request-id.ts";
@@ -43,6 +44,8 @@ interface ServerOptions {
   readonly sendsHsts: ((headers: Headers) => boolean) | null;
   /** True from the signal that stops the process on: every response then closes its connection. */
   readonly stopping: () => boolean;
+  /** Null without a collector of traces. */
+  readonly traces: Traces | null;
   readonly log: Log;
 }
 
@@ -58,14 +61,13 @@ const NO_ROUTE = "unknown";
 /** The handlers of every request to these surfaces, as `Bun.serve` takes them. */
 export function createHandlers(options: ServerOptions) {
   const { routes, trpc, adminTrpc, openScope, turns, cors, meter, log } = options;
-  const { sendsHsts, stopping, requestIds } = options;
+  const { sendsHsts, stopping, requestIds, traces } = options;
   /**
    * Wraps a route in the checks that come before everything else, and adds the headers that every response has.
    * `label`: the path in log lines, without content.
    */
   const secure = <R extends Request>(path: string, route: Route<R>, label = path) => {
-    const handle = async (request: R): Promise<Response> => {
-      const scope = openScope(request);
+    const respond = async (request: R, scope = openScope(request)): Promise<Response> => {
       const fault = options.checkForm(request, path);
       const response = await (fault ? refuse(fault, scope, label) : route(request, scope));
       if (!scope.id_is_sent) response.headers.set(REQUEST_ID, scope.id);
@@ -81,6 +83,20 @@ export function createHandlers(options: ServerOptions) {
       }
       return response;
     };
+    const respondTraced = async (request: R): Promise<Response> => {
+      const scope = openScope(request);
+      let status = 500;
+      try {
+        const response = await respond(request, scope);
+        status = response.status;
+        return response;
+      } finally {
+        traces?.answered(scope, label, status);
+      }
+    };
+    const handle: (request: R) => Promise<Response> = traces?.covers(label)
+      ? respondTraced
+      : respond;
     const handleLater = async (request: R) =>
       request.signal.aborted ? renderError(new ClientGone(), () => log, label) : handle(request);
     return (request: R): Promise<Response> => {

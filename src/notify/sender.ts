@@ -6,6 +6,7 @@ import type { Config } from "../config.ts";
 import type { Ids } from "../ids.ts";
 import type { Log } from "../log.ts";
 import type { LaneHealth, NotificationKind } from "../model/notification.ts";
+import type { Traces } from "../observability/traces.ts";
 import { createTurns } from "../overload/turns.ts";
 import type { Channel, CodeOf, Connection, Network, TicketOf, Verdict } from "./channel.ts";
 import { createFailureLog } from "./failure-log.ts";
@@ -33,6 +34,8 @@ interface SenderOptions {
   readonly timers: Pick<Clock, "after">;
   readonly ids: Ids;
   readonly log: Log;
+  /** Null or absent without a collector of traces. */
+  readonly traces?: Traces | null;
   readonly ticketOf: TicketOf;
   readonly codeOf: CodeOf;
 }
@@ -87,12 +90,14 @@ export type Sender = ReturnType<typeof createSender>;
 /** Makes the workers of all lanes. Without a lane, it sends nothing. */
 export function createSender(options: SenderOptions) {
   const { config, channels, lanes, store, clock, timers, ids, log, ticketOf, codeOf } = options;
+  const { traces = null } = options;
   const pool = createRequestPool(REQUESTS, RESERVED);
   const full = config.PUSH_CONTENT === "full";
   const base_url = config.PUBLIC_URL?.replace(/\/$/, "") ?? null;
   const turn = createTurns(PER_TURN).begin;
   const failures = createFailureLog({ clock, log });
-  const rest = { store, clock, timers, ids, log, failures, full, base_url, ticketOf, codeOf };
+  const deps = { store, clock, timers, ids, log, failures, traces };
+  const rest = { ...deps, full, base_url, ticketOf, codeOf };
   const workers = lanes.map(({ channel, connection }) => {
     const { in_flight, own_sockets } = connection;
     const slots = own_sockets ? createRequestPool(own_sockets, 0).lane() : pool.lane(in_flight);

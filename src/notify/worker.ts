@@ -11,6 +11,7 @@ import type { Clock } from "../clock.ts";
 import type { Ids } from "../ids.ts";
 import type { Log } from "../log.ts";
 import type { LaneHealth } from "../model/notification.ts";
+import type { Traces } from "../observability/traces.ts";
 import { ACCOUNT_SHARE } from "./account-turns.ts";
 import { createAddressHolds } from "./address-holds.ts";
 import { createBatchSettler } from "./batch-settler.ts";
@@ -43,6 +44,8 @@ interface WorkerOptions extends Pick<PrepareContext, "full" | "base_url" | "tick
   readonly ids: Ids;
   readonly log: Log;
   readonly failures: FailureLog;
+  /** Null or absent without a collector of traces. */
+  readonly traces?: Traces | null;
   /** The requests that may be under way at once. */
   readonly slots: LaneSlots;
 }
@@ -264,15 +267,23 @@ export function createDeliveryWorker(options: WorkerOptions) {
   };
 
   /** Sends a request, and once more if the verdict asks for that at once. */
-  const send = async (request: unknown, { delivery }: ClaimedDelivery): Promise<Verdict> => {
+  const send = async (request: unknown, claimed: ClaimedDelivery): Promise<Verdict> => {
+    const { delivery } = claimed;
     const attempt = async (resent: boolean) => {
       const answer = await connection.send(request, { owner: delivery.account_id, is_test: false });
       const verdict = channel.classify(answer, { ...delivery, resent });
       loop.count(verdict.reason);
       return verdict;
     };
-    const verdict = await attempt(false);
-    return verdict.do === "resend" ? attempt(true) : verdict;
+    const sendIt = async () => {
+      const verdict = await attempt(false);
+      return verdict.do === "resend" ? attempt(true) : verdict;
+    };
+    if (!options.traces) return sendIt();
+    return options.traces.delivery(namesOf(claimed), sendIt, ({ do: what, reason }) => ({
+      ok: what === "finish",
+      code: reason,
+    }));
   };
 
   const launch = (claimed: ClaimedDelivery, claim: Claim, release: Release) =>

@@ -23,7 +23,7 @@ const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 const WAIT_BOUNDS = [0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 40, 50, 51] as const;
 
 /** Other methods count as `other`, since each would be another series. */
-const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+export const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
 /** The figures of one method of one route. */
 interface MethodFigures {

@@ -40,8 +40,8 @@ export interface CallScope {
      */
     within<T>(work: Promise<T>): Promise<T>;
   };
-  /** Notes the answer of a call, whose id then is in the log line of the request. */
-  answered(answer: unknown): void;
+  /** Notes the answer of a call, whose id then is in the log line of the request, and whether the call was a change. */
+  answered(answer: unknown, changed: boolean): void;
   /** A log whose lines have the id of the request (§1.2.11). */
   log(): Log;
   /** Marks the request as one that asked to wait, so that its duration says nothing about the server. */

@@ -105,7 +105,7 @@ export function execute<Ctx extends CallContext>(procedure: Procedure<Ctx>) {
             work({ ...own, page_bytes }, caller, raw, waits),
           )
         : await work(own, caller, raw, waits);
-      ctx.scope.answered(answer);
+      ctx.scope.answered(answer, type === "mutation");
       return answer;
     } catch (thrown) {
       failure = thrown;

@@ -26,6 +26,8 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
 
 /** Labels that Prometheus gives each series of a target; those of the same name become `exported_<name>`. */
 const TARGET_LABELS = ["job", "instance"];
+/** A collector that is away. */
+const TRACED = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1" };
 /** Series of Prometheus itself. */
 const OWN_SERIES = new Map([["up", new Map()]]);
 
@@ -80,7 +82,7 @@ async function scrapeServers() {
   const clock = createTestClock();
   const secure = await startTestApp({
     clock,
-    env: { ...ADMIN, TLS_CERT_FILE, TLS_KEY_FILE, BACKUP_DIR: folder },
+    env: { ...ADMIN, TLS_CERT_FILE, TLS_KEY_FILE, BACKUP_DIR: folder, ...TRACED },
     storeTime: async () => clock.now() - 3,
   });
   await clock.advance(5);

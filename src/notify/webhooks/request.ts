@@ -20,11 +20,12 @@ export interface WebhookTarget {
   readonly secret: string;
 }
 
-/** `now`: epoch seconds of the attempt; the signature covers them. */
+/** `now`: epoch seconds of the attempt; the signature covers them. `traceparent`: the header of W3C; null for none. */
 export function webhookRequest(
   { id, type, created_at, data }: WebhookMessage,
   { url, secret }: WebhookTarget,
   now: number,
+  traceparent: string | null = null,
 ): Omit<OutboundRequest, "owner"> {
   const at = new Date(Math.round(created_at * 1000)).toISOString();
   const body = `{"type":${JSON.stringify(type)},"timestamp":"${at}","data":${data}}`;
@@ -41,6 +42,7 @@ export function webhookRequest(
       "webhook-id": id,
       "webhook-timestamp": timestamp,
       "webhook-signature": `v1,${signature}`,
+      ...(traceparent !== null && { traceparent }),
     },
   };
 }

@@ -25,6 +25,7 @@ import type { Log } from "../../log.ts";
 import type { StoredEvent } from "../../model/event.ts";
 import type { LaneHealth } from "../../model/notification.ts";
 import { NOTIFICATION_LIMITS, WEBHOOK_LIMITS } from "../../notification-limits.ts";
+import type { Traces } from "../../observability/traces.ts";
 import { type Outbound, OutboundError } from "../../outbound/guard.ts";
 import { createDueTimeCorrection } from "../due-times.ts";
 import { createFailureLog, type DeliveryNames, fieldsOf } from "../failure-log.ts";
@@ -63,6 +64,8 @@ interface WebhookWorkerOptions {
   readonly timers: Pick<Clock, "after">;
   readonly ids: Ids;
   readonly log: Log;
+  /** Null without a collector of traces. */
+  readonly traces: Traces | null;
 }
 
 interface OwnedTarget extends WebhookTarget {
@@ -88,7 +91,7 @@ export type WebhookWorker = ReturnType<typeof createWebhookWorker>;
 
 /** The worker of one process; all processes on a store share the queue. */
 export function createWebhookWorker(options: WebhookWorkerOptions) {
-  const { store, items, outbound, slots, clock, timers, ids, log } = options;
+  const { store, items, outbound, slots, clock, timers, ids, log, traces } = options;
   /** Messages under way by account. */
   const of_account = new Map<string, number>();
   let under_way = 0;
@@ -123,9 +126,10 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     message: WebhookMessage,
     target: OwnedTarget,
     signal: AbortSignal,
+    traceparent: string | null = null,
   ): Promise<WebhookVerdict> => {
     const request = {
-      ...webhookRequest(message, target, clock.now()),
+      ...webhookRequest(message, target, clock.now(), traceparent),
       owner: target.account_id,
       signal,
     };
@@ -182,7 +186,15 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     if (!release) return write([putBackMessage(back)]);
     const { url, secret = "" } = openSecret(store.vault, channel.id, channel.secret);
     const target = { url, secret, account_id: channel.account_id };
-    const verdict = await send({ ...message, id }, target, cut.signal).finally(release);
+    const attempt = (traceparent: string | null) =>
+      send({ ...message, id }, target, cut.signal, traceparent);
+    const sending = traces
+      ? traces.delivery(namesOf(claimed), attempt, ({ do: what, code }) => ({
+          ok: what === "finish",
+          code,
+        }))
+      : attempt(null);
+    const verdict = await sending.finally(release);
     if (cut.signal.aborted && verdict.do === "again") return write([putBackMessage(back)]);
     const end = ending(claimed, verdict);
     if (!item || verdict.do !== "finish") return write(end);
