@@ -93,11 +93,19 @@ export function cannotOpen(database_url: string, error: unknown): ConfigError {
   const cannot = "the store cannot be opened";
   const code = codeOf(error instanceof Error && error.cause ? error.cause : error);
   const path = storePath(database_url);
-  if (path === null) return cannotUse("DATABASE_URL", cannot, error);
+  if (path === null) return cannotUse("DATABASE_URL", cannot + reasonOf(error), error);
   const who = PLACE.test(code) ? ` by the user ${thisUser()}` : "";
   const fault = STORE_FAULTS.find(([pattern]) => pattern.test(code))?.[1];
   const why = fault === undefined ? "" : `: ${fault}`;
   return cannotUse("DATABASE_URL", `${cannot} at ${path}${who}${why}`, error);
+}
+
+/** Why a libSQL server cannot be used, if no code tells: it did not answer in time, or our own code says what failed. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  if (cause instanceof DOMException) return ": the server does not answer";
+  // Only our own code throws strings.
+  return typeof cause === "string" ? `: ${cause}` : "";
 }
 
 /** Why Relay refuses a store, with the path of its file. */

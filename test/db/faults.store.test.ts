@@ -85,6 +85,14 @@ test("each kind of fault is logged once, with the end of the outage and how long
   expect(lines.join("")).not.toContain("secret");
 });
 
+test("a start on a libSQL server that does not answer says so", () => {
+  const why = "DATABASE_URL: the store cannot be opened: the server does not answer";
+  for (const cause of [new DOMException("", "TimeoutError"), "the server does not answer"]) {
+    const error = unavailable(cause);
+    expect(cannotOpen("http://sqld:8080", error).message).toBe(why);
+  }
+});
+
 test("an error of SQLite's binding that has only a number gets the kind of its family", () => {
   // A damaged index, and a folder in which no log can be created (https://sqlite.org/rescode.html).
   for (const [code, kind] of [
