@@ -88,7 +88,10 @@ const SHORT_LIVED = `
 
 const readOnly = (path: string): string => `${pathToFileURL(path).href}?mode=ro`;
 
-/** Ends the sign-ins, keys' secrets and recovery codes that the old store no longer has, and takes over new digests. */
+/**
+ * Ends the sign-ins, keys' secrets and recovery codes that the old store no longer has, and takes over new digests and
+ * the administrator's blocks.
+ */
 function endAsIn(
   connection: Connection,
   count: (query: string) => number,
@@ -111,6 +114,13 @@ function endAsIn(
     update credentials set digest = (select newer from temp.changed t where t.digest = credentials.digest)
       where digest in (select digest from temp.changed where newer is not null);
   `);
+  if (has("select 1 from pragma_table_info('accounts', 'old') where name = 'blocked_at'")) {
+    // Triggers of the account make a block or its end take effect.
+    connection.exec(`
+      update accounts set blocked_at = o.blocked_at from old.accounts o
+        where o.id = accounts.id and (o.blocked_at is null) <> (accounts.blocked_at is null);
+    `);
+  }
   if (has("select 1 from old.sqlite_schema where name = 'recovery_codes'")) {
     connection.exec(`
       delete from recovery_codes where digest not in (select digest from old.recovery_codes);

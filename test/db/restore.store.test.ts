@@ -17,6 +17,7 @@ import { sql } from "../../db/store/sql.ts";
 import { statement } from "../../db/store/statement.ts";
 import { createVault } from "../../db/store/vault.ts";
 import { systemClock } from "../../src/clock.ts";
+import { createLog } from "../../src/log.ts";
 import { startTestApp, type TestApp } from "../support/app.ts";
 import { ask, client, createAgent, createPerson, pair } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -57,6 +58,7 @@ test("a restored store sends nothing again and accepts no token replaced since; 
   const person = await createPerson(app.url);
   const agent = await createAgent(app.url, person);
   const other = await pair(app.url, person);
+  const blocked = await createPerson(app.url);
   const hook = { type: "webhook", label: "CI", url: receiver.url("/hook") };
   const phone = { type: "ntfy", label: "Phone", url: `${ntfy.url}/topic` };
   for (const one of [hook, phone]) await person.send("POST /v1/channels", one);
@@ -86,6 +88,11 @@ test("a restored store sends nothing again and accepts no token replaced since; 
   expect([hooks - before[0], messages - before[1]]).toEqual([1, 1]);
   await person.send(`DELETE /v1/sessions/${other.session.id}`);
   const { secret } = (await person.send(`POST /v1/keys/${agent.key.id}/secret`, {})).body;
+  await app.services.people.setBlocked(
+    blocked.account.id,
+    true,
+    createLog("error", () => {}),
+  );
   const old = join(tempFolder(), "old.db");
   await backupStore({ ...ofStore(url), file: old, keep: null });
   await app.stop();
@@ -98,9 +105,8 @@ test("a restored store sends nothing again and accepts no token replaced since; 
   const as = (token: string) => client(again.url, token);
   const status = async (token: string) => (await as(token)("GET /v1/tasks")).status;
   expect(await told(as(person.token))).toEqual(["CI failed restored", "Phone failed restored"]);
-  expect(await Promise.all([person.token, other.token, agent.secret, secret].map(status))).toEqual([
-    ...[200, 401, 401, 200],
-  ]);
+  const credentials = [person.token, other.token, agent.secret, secret, blocked.token];
+  expect(await Promise.all(credentials.map(status))).toEqual([200, 401, 401, 200, 403]);
   // It goes on with new questions.
   await ask(as(secret), { prompt: "And now?" });
   await settle(again, 60);
