@@ -256,6 +256,8 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
         if ((await repeated) !== undefined) return question;
         if (caller.ticket && question.answer === answer) return question;
         if (question.status !== "pending") {
+          // The same request may have answered it between the two reads.
+          if ((await idempotency.findResult(idempotent_request)) !== undefined) return question;
           fail("question_not_pending", { detail: describeEnd(question) });
         }
         checkAnswer(question, answer);

@@ -39,6 +39,7 @@ for (const [name, era] of Object.entries({ old: oldEra, new: newEra })) {
     await person.send(receipts, { event: "shown" });
     const minute = Math.floor(clock.now() / 60) * 60;
     await clock.skip(60);
+    await app.openPages.settled();
     const ago = clock.now() - minute < 90 ? "1 min" : "2 min";
     expect(await read()).toMatchObject({
       reach: { state: "shown", at: minute, reachable: true },
