@@ -48,7 +48,7 @@ export class RequestScope implements CallScope {
   id_is_sent = false;
   /** When it arrived, by the monotonic clock. */
   readonly started: number;
-  /** The same moment in epoch seconds. */
+  /** When it arrived, epoch seconds. */
   readonly at: number;
   readonly credential: RequestCredential;
   readonly charges: RequestCharges;

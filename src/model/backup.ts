@@ -1,6 +1,6 @@
 /** What is known of the automatic backups of a store. */
 
-/** The same in every process that shares the store and the folder. */
+/** When backups are made and how the last one went; the same in every process that shares the store and the folder. */
 export interface BackupStatus {
   /** Seconds between two backups. */
   readonly every: number;

@@ -105,6 +105,11 @@ webTest("the admin page shows the server's figures and their changes", async () 
   await page.getByRole("region", { name: "Jobs" }).waitFor();
   await develop(page);
   await page.getByRole("region", { name: "Jobs" }).waitFor({ state: "detached" });
+  // The element tells that it is closed only after it is.
+  await until(
+    async () =>
+      !(await page.evaluate(() => Object.keys(localStorage).join())).includes("admin-developers"),
+  );
   await page.reload();
   await untilLive(page);
   expect(await page.getByRole("region", { name: "Jobs" }).count()).toBe(0);
