@@ -194,6 +194,9 @@ export function createBackups(options: BackupsOptions) {
       // Another process may have made one before this one got its turn.
       await lookAtFolder();
       if (isDue()) await make(stop);
+    } catch (error) {
+      // Told before the turn ends: otherwise the next process would try at once.
+      if (!stop.aborted) await failed(error);
     } finally {
       await record.release().catch(() => {});
     }
