@@ -1,10 +1,10 @@
 /** Faults of the page itself: as little as possible fails, and a sentence says so. */
 
 import { expect } from "bun:test";
-import { ADMIN_TOKEN } from "../support/admin.ts";
-import { startTestApp } from "../support/app.ts";
-import { ask, createPair } from "../support/client.ts";
-import { html, startFrontProxy } from "../support/front-proxy.ts";
+import { ADMIN_TOKEN } from "../../support/admin.ts";
+import { startTestApp } from "../../support/app.ts";
+import { ask, createPair } from "../../support/client.ts";
+import { html, startFrontProxy } from "../../support/front-proxy.ts";
 import {
   browserTests,
   expectComplaints,
@@ -13,7 +13,7 @@ import {
   openProfile,
   press,
   untilLive,
-} from "./browser.ts";
+} from "../../web/browser.ts";
 
 const webTest = browserTests({ notifications: true });
 const app = await startTestApp({ env: { ADMIN_TOKEN } });

@@ -2,11 +2,11 @@
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
-import { startTestApp } from "../support/app.ts";
-import { client, createPair, createPerson, createTask } from "../support/client.ts";
-import { until } from "../support/until.ts";
-import { browserTests, expectComplaints, go, openPage, untilLive } from "./browser.ts";
-import { drawn } from "./page-checks.ts";
+import { startTestApp } from "../../support/app.ts";
+import { client, createPair, createPerson, createTask } from "../../support/client.ts";
+import { until } from "../../support/until.ts";
+import { browserTests, expectComplaints, go, openPage, untilLive } from "../../web/browser.ts";
+import { drawn } from "../../web/page-checks.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();

@@ -2,10 +2,10 @@
 
 import { expect } from "bun:test";
 import type { BrowserContext, Page } from "playwright-core";
-import { startTestApp } from "../support/app.ts";
-import { ask, createPair, createTask } from "../support/client.ts";
-import { until } from "../support/until.ts";
-import { browserTests, openProfile, untilLive } from "./browser.ts";
+import { startTestApp } from "../../support/app.ts";
+import { ask, createPair, createTask } from "../../support/client.ts";
+import { until } from "../../support/until.ts";
+import { browserTests, openProfile, untilLive } from "../../web/browser.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
