@@ -18,10 +18,10 @@ import {
   ratiosOf,
   rowOf,
 } from "./compare.ts";
-import { openLoad, requestOf } from "./load.ts";
+import { openLoad } from "./load.ts";
 import { post, startSqld, stopAll, times } from "./process.ts";
 import { markOf } from "./shards/directory.ts";
-import { createAccount, createKey, each, TASK } from "./stores-work.ts";
+import { createAccount, createKey, each, ownWork, TASK } from "./stores-work.ts";
 
 const { values } = parseArgs({
   options: {
@@ -90,19 +90,7 @@ async function openWork({ port, store_pids }: Shards) {
   const keys = await each(CLIENTS * store_pids.length, (i) =>
     createKey(port, tokens[i % tokens.length]!, 20),
   );
-  const body = JSON.stringify(TASK);
-  return {
-    creates: {
-      status: 201,
-      requests: keys.map(({ credential }) => [requestOf("POST /v1/tasks", { credential, body })]),
-    },
-    reads: {
-      status: 200,
-      requests: keys.map(({ credential, ids }) =>
-        ids.map((id) => requestOf(`GET /v1/tasks/${id}`, { credential })),
-      ),
-    },
-  };
+  return ownWork(keys);
 }
 
 /** Microseconds of processor time that the idle process takes each second, and the servers together. */

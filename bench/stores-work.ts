@@ -44,15 +44,9 @@ export async function each<T>(n: number, make: (i: number) => Promise<T>): Promi
   return made;
 }
 
-function workOf({ keys, list, changed }: Target): Work {
+/** Creates by these keys, and reads of their tasks; each key has a connection. */
+export function ownWork(keys: Target["keys"]) {
   const body = JSON.stringify(TASK);
-  const { credential, ids } = changed;
-  // No note equals the previous one, whoever wrote it: setting the same value is not a change.
-  const patch = (id: string, connection: number, turn: number) => {
-    const note = JSON.stringify({ status_note: `Step ${turn} of agent ${connection}` });
-    return requestOf(`PATCH /v1/tasks/${id}`, { credential, body: note });
-  };
-  const at = (turn: number, connection: number) => ids[(turn * 7 + connection * 31) % SPREAD]!;
   return {
     creates: {
       status: 201,
@@ -64,6 +58,19 @@ function workOf({ keys, list, changed }: Target): Work {
         ids.map((id) => requestOf(`GET /v1/tasks/${id}`, { credential })),
       ),
     },
+  };
+}
+
+function workOf({ keys, list, changed }: Target): Work {
+  const { credential, ids } = changed;
+  // No note equals the previous one, whoever wrote it: setting the same value is not a change.
+  const patch = (id: string, connection: number, turn: number) => {
+    const note = JSON.stringify({ status_note: `Step ${turn} of agent ${connection}` });
+    return requestOf(`PATCH /v1/tasks/${id}`, { credential, body: note });
+  };
+  const at = (turn: number, connection: number) => ids[(turn * 7 + connection * 31) % SPREAD]!;
+  return {
+    ...ownWork(keys),
     lists: {
       status: 200,
       requests: keys.map(({ credential }, i) => [requestOf(`GET ${list(i)}`, { credential })]),
