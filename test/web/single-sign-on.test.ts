@@ -8,6 +8,7 @@ import { html, startFrontProxy } from "../support/front-proxy.ts";
 import { until } from "../support/until.ts";
 import { signIn as enterAdmin, lookAgain, untilLive as untilAdminLive } from "./admin-page.ts";
 import { browserTests, expectComplaints, openProfile, press, untilLive } from "./browser.ts";
+import { untilSettled } from "./page-checks.ts";
 
 const webTest = browserTests({ worker: true });
 const app = await startTestApp({ env: { ADMIN_TOKEN } });
@@ -51,6 +52,8 @@ for (const [name, ask_for] of Object.entries(ASKS)) {
       await enter();
       await page.goto(proxy.url);
       await untilLive(page);
+      // The list is loaded anew, and a click on a card that is replaced has no effect.
+      await untilSettled(page);
       await press(page.getByRole("button", { name: "Yes", exact: true }));
       await until(async () => (await agent.send(`GET /v1/questions/${id}`)).body.answer === "Yes");
     },
