@@ -147,7 +147,6 @@ export function createWaiters({ feed, clock }: { feed: Feed; clock: Clock }) {
       }
       const sleep = new Sleep();
       let { slot } = options;
-      let counted = false;
       let cancel: Cancel | undefined;
       feed.listen(subjects, sleep);
       sleeps.add(sleep);
@@ -162,13 +161,16 @@ export function createWaiters({ feed, clock }: { feed: Feed; clock: Clock }) {
         // A listener added after the abort never fires.
         if (signal.aborted) throw new ClientGone();
         const until = clock.elapsed() + seconds;
-        asleep++;
-        counted = true;
         for (;;) {
           const waking = sleep.asleep();
           if (waking) {
             cancel = arm(sleep, until - clock.elapsed(), found.again_in);
-            await waking;
+            asleep++;
+            try {
+              await waking;
+            } finally {
+              asleep--;
+            }
             cancel();
           }
           if (signal.aborted) throw new ClientGone();
@@ -179,7 +181,6 @@ export function createWaiters({ feed, clock }: { feed: Feed; clock: Clock }) {
           if (found.done || last) return found.value;
         }
       } finally {
-        if (counted) asleep--;
         slot?.release();
         cancel?.();
         signal.removeEventListener("abort", sleep);

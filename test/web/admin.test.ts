@@ -120,6 +120,7 @@ webTest(
   async () => {
     // No minute passes, or there would be two values.
     const clock = createTestClock();
+    await clock.advance(60 - (clock.now() % 60));
     const young = await startTestApp({ env: { ...ADMIN, BACKUP_DIR: tempFolder() }, clock });
     const page = await (await openProfile(young.url)).newPage();
     await page.goto(`${young.url}/admin`);
