@@ -1,9 +1,9 @@
 /** Charts and appearance of the admin page: sizes, colour schemes, accessibility. */
 
 import { expect } from "bun:test";
-import { adminClient } from "../support/admin.ts";
-import { createPerson } from "../support/client.ts";
-import { openStream } from "../support/stream.ts";
+import { adminClient } from "../../support/admin.ts";
+import { createPerson } from "../../support/client.ts";
+import { openStream } from "../../support/stream.ts";
 import {
   CHARTS,
   createAdminPage,
@@ -12,9 +12,9 @@ import {
   people,
   signIn,
   untilLive,
-} from "./admin-page.ts";
-import { browserTests, DESK, expectComplaints, PHONE } from "./browser.ts";
-import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
+} from "../../web/admin-page.ts";
+import { browserTests, DESK, expectComplaints, PHONE } from "../../web/browser.ts";
+import { expectNoOverflow, untilSettled, violations } from "../../web/page-checks.ts";
 
 const webTest = browserTests();
 

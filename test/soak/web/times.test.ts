@@ -2,11 +2,11 @@
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
-import { startTestApp } from "../support/app.ts";
-import { createPair, createTask } from "../support/client.ts";
-import { createTestClock } from "../support/clock.ts";
-import { browserTests, expectComplaints, go, openPage, PHONE } from "./browser.ts";
-import { expectNoOverflow, violations } from "./page-checks.ts";
+import { startTestApp } from "../../support/app.ts";
+import { createPair, createTask } from "../../support/client.ts";
+import { createTestClock } from "../../support/clock.ts";
+import { browserTests, expectComplaints, go, openPage, PHONE } from "../../web/browser.ts";
+import { expectNoOverflow, violations } from "../../web/page-checks.ts";
 
 const webTest = browserTests();
 const clock = createTestClock();

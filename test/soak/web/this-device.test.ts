@@ -1,10 +1,17 @@
 /** What "Notify this device" says where the browser, its address or its settings prevent it. */
 
 import { expect } from "bun:test";
-import { startTestApp } from "../support/app.ts";
-import { createPerson } from "../support/client.ts";
-import { browserTests, DESK, expectComplaints, LAN_NAME, openProfile, PHONE } from "./browser.ts";
-import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
+import { startTestApp } from "../../support/app.ts";
+import { createPerson } from "../../support/client.ts";
+import {
+  browserTests,
+  DESK,
+  expectComplaints,
+  LAN_NAME,
+  openProfile,
+  PHONE,
+} from "../../web/browser.ts";
+import { expectNoOverflow, untilSettled, violations } from "../../web/page-checks.ts";
 
 const webTest = browserTests({ notifications: true });
 const app = await startTestApp({ env: { VAPID_SUBJECT: "mailto:operator@example.com" } });

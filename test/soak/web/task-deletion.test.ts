@@ -2,9 +2,9 @@
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
-import { startTestApp } from "../support/app.ts";
-import { createPair, createTask } from "../support/client.ts";
-import { browserTests, expectComplaints, go, openPage } from "./browser.ts";
+import { startTestApp } from "../../support/app.ts";
+import { createPair, createTask } from "../../support/client.ts";
+import { browserTests, expectComplaints, go, openPage } from "../../web/browser.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();

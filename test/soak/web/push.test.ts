@@ -2,13 +2,13 @@
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
-import type { PushMessage } from "../../src/model/push-message.ts";
-import { startTestApp } from "../support/app.ts";
-import { callHook, commandOf } from "../support/approve.ts";
-import { ask, createPair, type Person } from "../support/client.ts";
-import { html, startFrontProxy } from "../support/front-proxy.ts";
-import { until } from "../support/until.ts";
-import { browserTests, lookAt, openProfile, openTab, untilLive } from "./browser.ts";
+import type { PushMessage } from "../../../src/model/push-message.ts";
+import { startTestApp } from "../../support/app.ts";
+import { callHook, commandOf } from "../../support/approve.ts";
+import { ask, createPair, type Person } from "../../support/client.ts";
+import { html, startFrontProxy } from "../../support/front-proxy.ts";
+import { until } from "../../support/until.ts";
+import { browserTests, lookAt, openProfile, openTab, untilLive } from "../../web/browser.ts";
 import {
   clickOn,
   deliverTo,
@@ -18,7 +18,7 @@ import {
   untilWorkerSees,
   watchBadge,
   workerOf,
-} from "./worker-pushes.ts";
+} from "../../web/worker-pushes.ts";
 
 const webTest = browserTests({ notifications: true });
 const app = await startTestApp({ env: { VAPID_SUBJECT: "mailto:operator@example.com" } });

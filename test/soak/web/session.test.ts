@@ -1,10 +1,10 @@
 /** Sessions under network failures and several tabs. */
 
 import { expect } from "bun:test";
-import { startTestApp } from "../support/app.ts";
-import { client, createPair, createPerson } from "../support/client.ts";
-import { until } from "../support/until.ts";
-import { browserTests, expectComplaints, keptIn, openPage, untilLive } from "./browser.ts";
+import { startTestApp } from "../../support/app.ts";
+import { client, createPair, createPerson } from "../../support/client.ts";
+import { until } from "../../support/until.ts";
+import { browserTests, expectComplaints, keptIn, openPage, untilLive } from "../../web/browser.ts";
 
 const webTest = browserTests({ worker: true });
 const app = await startTestApp();

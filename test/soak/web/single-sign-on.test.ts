@@ -1,14 +1,24 @@
 /** The page behind a proxy with its own sign-in, which passes no request without its cookie. */
 
 import { expect } from "bun:test";
-import { ADMIN_TOKEN } from "../support/admin.ts";
-import { startTestApp } from "../support/app.ts";
-import { ask, createPair } from "../support/client.ts";
-import { html, startFrontProxy } from "../support/front-proxy.ts";
-import { until } from "../support/until.ts";
-import { signIn as enterAdmin, lookAgain, untilLive as untilAdminLive } from "./admin-page.ts";
-import { browserTests, expectComplaints, openProfile, press, untilLive } from "./browser.ts";
-import { untilSettled } from "./page-checks.ts";
+import { ADMIN_TOKEN } from "../../support/admin.ts";
+import { startTestApp } from "../../support/app.ts";
+import { ask, createPair } from "../../support/client.ts";
+import { html, startFrontProxy } from "../../support/front-proxy.ts";
+import { until } from "../../support/until.ts";
+import {
+  signIn as enterAdmin,
+  lookAgain,
+  untilLive as untilAdminLive,
+} from "../../web/admin-page.ts";
+import {
+  browserTests,
+  expectComplaints,
+  openProfile,
+  press,
+  untilLive,
+} from "../../web/browser.ts";
+import { untilSettled } from "../../web/page-checks.ts";
 
 const webTest = browserTests({ worker: true });
 const app = await startTestApp({ env: { ADMIN_TOKEN } });

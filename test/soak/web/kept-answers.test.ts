@@ -2,9 +2,9 @@
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
-import { startTestApp } from "../support/app.ts";
-import { ask, client, createPair, createPerson, pair } from "../support/client.ts";
-import { until } from "../support/until.ts";
+import { startTestApp } from "../../support/app.ts";
+import { ask, client, createPair, createPerson, pair } from "../../support/client.ts";
+import { until } from "../../support/until.ts";
 import {
   browserTests,
   card,
@@ -14,8 +14,8 @@ import {
   PHONE,
   press,
   untilLive,
-} from "./browser.ts";
-import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
+} from "../../web/browser.ts";
+import { expectNoOverflow, untilSettled, violations } from "../../web/page-checks.ts";
 
 const webTest = browserTests({ worker: true });
 const app = await startTestApp();

@@ -2,11 +2,11 @@
 
 import { expect } from "bun:test";
 import type { Locator } from "playwright-core";
-import { startTestApp } from "../support/app.ts";
-import { ask, createAgent, createPair, createPerson, createTask } from "../support/client.ts";
-import { until } from "../support/until.ts";
-import { browserTests, go, openPage, PHONE } from "./browser.ts";
-import { expectNoOverflow, untilSettled } from "./page-checks.ts";
+import { startTestApp } from "../../support/app.ts";
+import { ask, createAgent, createPair, createPerson, createTask } from "../../support/client.ts";
+import { until } from "../../support/until.ts";
+import { browserTests, go, openPage, PHONE } from "../../web/browser.ts";
+import { expectNoOverflow, untilSettled } from "../../web/page-checks.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();

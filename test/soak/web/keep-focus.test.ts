@@ -2,12 +2,19 @@
 
 import { expect } from "bun:test";
 import type { Route } from "playwright-core";
-import { startTestApp } from "../support/app.ts";
-import { ask, createPair, createTask, DEVICE } from "../support/client.ts";
-import { until } from "../support/until.ts";
-import { browserTests, expectComplaints, go, openPage, openProfile, untilLive } from "./browser.ts";
-import { act, actInDialog, focused, untilFocused } from "./keys.ts";
-import { drawn } from "./page-checks.ts";
+import { startTestApp } from "../../support/app.ts";
+import { ask, createPair, createTask, DEVICE } from "../../support/client.ts";
+import { until } from "../../support/until.ts";
+import {
+  browserTests,
+  expectComplaints,
+  go,
+  openPage,
+  openProfile,
+  untilLive,
+} from "../../web/browser.ts";
+import { act, actInDialog, focused, untilFocused } from "../../web/keys.ts";
+import { drawn } from "../../web/page-checks.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();

@@ -2,11 +2,18 @@
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
-import { startTestApp } from "../support/app.ts";
-import { ask, client, createPair, createPerson, newToken, pair } from "../support/client.ts";
-import { startFrontProxy } from "../support/front-proxy.ts";
-import { until } from "../support/until.ts";
-import { browserTests, expectComplaints, keptIn, openPage, press, untilLive } from "./browser.ts";
+import { startTestApp } from "../../support/app.ts";
+import { ask, client, createPair, createPerson, newToken, pair } from "../../support/client.ts";
+import { startFrontProxy } from "../../support/front-proxy.ts";
+import { until } from "../../support/until.ts";
+import {
+  browserTests,
+  expectComplaints,
+  keptIn,
+  openPage,
+  press,
+  untilLive,
+} from "../../web/browser.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();

@@ -2,10 +2,10 @@
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
-import { startTestApp } from "../support/app.ts";
-import { createPair, createTask } from "../support/client.ts";
-import { until } from "../support/until.ts";
-import { browserTests, draftsIn, go, openPage, untilLive } from "./browser.ts";
+import { startTestApp } from "../../support/app.ts";
+import { createPair, createTask } from "../../support/client.ts";
+import { until } from "../../support/until.ts";
+import { browserTests, draftsIn, go, openPage, untilLive } from "../../web/browser.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();

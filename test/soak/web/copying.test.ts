@@ -2,9 +2,9 @@
 
 import { expect } from "bun:test";
 import type { BrowserContext } from "playwright-core";
-import { startTestApp } from "../support/app.ts";
-import { createPerson } from "../support/client.ts";
-import { browserTests, openProfile, untilLive } from "./browser.ts";
+import { startTestApp } from "../../support/app.ts";
+import { createPerson } from "../../support/client.ts";
+import { browserTests, openProfile, untilLive } from "../../web/browser.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
