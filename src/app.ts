@@ -63,12 +63,15 @@ export type App = Awaited<ReturnType<typeof startApp>>;
 const DRAIN_BEHIND_PROXY = 5;
 /**
  * Seconds that requests under way have at a stop, those of the drain included, before their connections are cut, and
- * at least those after a longer drain. Docker kills a process after 10.
+ * at least those after the drain. With `CLOSE_WITHIN` a stop takes 8: Docker kills a process after 10, and a busy
+ * machine takes longer.
  */
-const STOP_WITHIN = 9;
-const LEAST_AFTER_DRAIN = 4;
+const STOP_WITHIN = 7.4;
+const LEAST_AFTER_DRAIN = 2.4;
 /** Seconds after that in which the store is closed; then the stop ends without it. */
 const CLOSE_WITHIN = 0.6;
+/** How many seconds before the connections are cut the notifications under way are given up. */
+const SENDING_ENDS_BEFORE = 0.4;
 /** Seconds in which a stop sends the last traces. */
 const TRACES_WITHIN = 0.5;
 
@@ -351,11 +354,14 @@ export async function createApp(
       late.resolve();
     });
     const end = async () => {
-      await core.stopWork(left - 1);
+      await core.stopWork(left - SENDING_ENDS_BEFORE);
       await drained;
       cut();
-      await Promise.all([core.requestLogWriter.stop(), traces?.stop(TRACES_WITHIN)]);
-      await core.close();
+      const closeStore = async () => {
+        await core.requestLogWriter.stop();
+        await core.close();
+      };
+      await Promise.all([closeStore(), traces?.stop(TRACES_WITHIN)]);
     };
     await Promise.race([end().finally(cancel), late.promise]);
   };

@@ -1,5 +1,6 @@
 /** The process: environment, start, signals. The only file with side effects at import. */
 
+import { placeOf } from "../db/store/open.ts";
 import { storeTime } from "../db/store/store-time.ts";
 import { type App, startApp } from "./app.ts";
 import { keepAlive, systemClock } from "./clock.ts";
@@ -14,6 +15,9 @@ import { VERSION } from "./version.ts";
 
 /** Seconds that a stop after a fault may take before the process exits anyway. */
 const END_WITHIN = 15;
+
+/** Seconds that a start may take before the log says what it waits for. */
+const SILENT_START = 1;
 
 /** Through `npx` a Ctrl-C arrives twice: within this many seconds it is the same one. */
 const SAME_SIGNAL = 1;
@@ -57,6 +61,27 @@ try {
         () => {},
       );
   };
+
+  let app: App | undefined;
+  let first_at: number | undefined;
+  const stop = (signal: string) => {
+    if (first_at !== undefined) {
+      if (systemClock.elapsed() - first_at > SAME_SIGNAL) process.exit(1);
+      return;
+    }
+    first_at = systemClock.elapsed();
+    log.info("stopping", { signal });
+    // Nothing was acknowledged yet, and a migration that is cut off is rolled back.
+    if (!app) process.exit();
+    void finish(app);
+  };
+  // Before the start, which may wait for the store: as the first process of a container, it would ignore the signals.
+  process.on("SIGINT", () => stop("SIGINT"));
+  process.on("SIGTERM", () => stop("SIGTERM"));
+
+  const cancelWaiting = systemClock.after(SILENT_START, () => {
+    log.info("waiting for the store", { where: placeOf(config.DATABASE_URL) });
+  });
   const ids = createIds(systemClock);
   const starting = startApp({
     config,
@@ -69,24 +94,11 @@ try {
     storeTime,
     endProcess,
   });
-  const app = await starting;
+  app = await starting;
   const start_code = ending ? null : await app.startCode();
+  cancelWaiting();
 
-  // Before the message: whoever reads it may stop the process at once.
-  let first_at: number | undefined;
-  const stop = (signal: string) => {
-    if (first_at !== undefined) {
-      if (systemClock.elapsed() - first_at > SAME_SIGNAL) process.exit(1);
-      return;
-    }
-    first_at = systemClock.elapsed();
-    log.info("stopping", { signal });
-    void finish(app);
-  };
-  process.on("SIGINT", () => stop("SIGINT"));
-  process.on("SIGTERM", () => stop("SIGTERM"));
-
-  if (!ending) {
+  if (!ending && first_at === undefined) {
     log.info("started", { version: VERSION, url: app.url });
     const { reachable, best } = app.baseAddresses;
     process.stdout.write(

@@ -115,6 +115,38 @@ test("a stop is quick, also while a stream is being opened", async () => {
   expect(performance.now() - stopped_at).toBeLessThan(10_000);
 });
 
+test("a start says that it waits for the store, and a signal ends it", async () => {
+  // A libSQL server that hangs.
+  const hung = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  const where = `http://127.0.0.1:${hung.port}`;
+  // As the first process of a container it would ignore signals that it does not handle.
+  const child = Bun.spawn([process.execPath, "src/main.ts"], {
+    env: { PORT: "0", DATABASE_URL: where, DATABASE_AUTH_TOKEN: "secret-token" },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  let log = "";
+  const read = (async () => {
+    for await (const chunk of child.stderr.pipeThrough(new TextDecoderStream())) {
+      log += chunk;
+      if (log.includes("waiting")) child.kill("SIGTERM");
+    }
+  })();
+  expect([await child.exited, await new Response(child.stdout).text()]).toEqual([0, ""]);
+  await read;
+  hung.stop(true);
+  expect(
+    log
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line)),
+  ).toMatchObject([
+    { event: "waiting for the store", where },
+    { event: "stopping", signal: "SIGTERM" },
+  ]);
+  expect(log).not.toContain("secret-token");
+});
+
 test("no log line contains content or a credential", async () => {
   const app = await startTestApp({ env: { LOG_LEVEL: "debug" } });
   const { person, agent } = await createPair(app.url);

@@ -64,6 +64,6 @@ export const folderOfStore = (url: string): string | null =>
   url.startsWith("file:") ? dirname(resolve(pathOf(url))) : null;
 
 /** The absolute path of a file, or the address of a server without its credential. */
-function placeOf(url: string): string {
+export function placeOf(url: string): string {
   return url.startsWith("file:") ? resolve(pathOf(url)) : endpointOf(url, undefined).base;
 }

@@ -155,7 +155,7 @@ async function expectOneOutage({ log, kill, exited }: RelayProcess): Promise<voi
 }
 
 server(
-  "a stop while the server hangs ends within 10 seconds",
+  "a stop while the server hangs ends within 8 seconds",
   async () => {
     const { url: database_url, sqld } = await createTestStore();
     const timers = createTestClock();
@@ -179,7 +179,7 @@ server(
     expectUnavailable(await refused);
     const from = timers.elapsed();
     await pass(app.stop());
-    expect(timers.elapsed() - from).toBeLessThan(9.8);
+    expect(timers.elapsed() - from).toBeLessThan(8.2);
     const told = toldOf(app.lines.join("")).map(({ event }) => event);
     expect(told).toEqual(["store unavailable", "request log entries dropped"]);
     sqld!.thaw();

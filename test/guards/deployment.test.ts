@@ -7,7 +7,7 @@ import { readText } from "../support/documents.ts";
 /** Read by Bun itself, or by the libSQL server. */
 const OTHERS: readonly string[] = ["BUN_TMPDIR"];
 /** Seconds of a stop with the default drain behind a proxy, after which a supervisor may kill the process. */
-const STOP_TAKES = 9;
+const STOP_TAKES = 8;
 
 type Settings = Record<string, string>;
 

@@ -103,7 +103,9 @@ export async function failToStart(env: Record<string, string>, wrap: readonly st
   });
   const read = (stream: ReadableStream<Uint8Array>) => new Response(stream).text();
   const [out, err] = await Promise.all([read(child.stdout), read(child.stderr)]);
-  return { code: await child.exited, said: (out + err).trim() };
+  // A busy machine starts slowly.
+  const said = (out + err).replace(/^.*"waiting for the store".*\n/m, "").trim();
+  return { code: await child.exited, said };
 }
 
 async function collect(stream: ReadableStream<Uint8Array>, take: (text: string) => void) {
