@@ -16,6 +16,7 @@ import {
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Clock } from "../src/clock.ts";
+import { codeOf } from "../src/log.ts";
 import { OLDEST_COMPATIBLE, OLDEST_WITH_KEY } from "../src/version.ts";
 import { changeSecret } from "./channel-secrets.ts";
 import { assertKeyFits, assertReadable, isRekeying, REKEYING, SIGNING } from "./secrets.ts";
@@ -148,6 +149,8 @@ function checkFile(path: string, file_key: string | null): void {
   } catch (error) {
     if (isBusy(error)) throw new RefusedStore(IN_USE);
     if (/malformed JSON/.test((error as Error).message)) throw new RefusedStore(other_log);
+    // The place is at fault, such as a disk that is read-only.
+    if (/^SQLITE_(CANTOPEN|READONLY|IOERR)/.test(codeOf(error))) throw error;
     const what =
       file_key === null ? "it is no store of Relay, or damaged" : `${OTHER_KEY}, or damaged`;
     throw new RefusedStore(what);

@@ -1,6 +1,6 @@
 /** The files of backups: their names, the mark in their header, temporary files, and how one gets its name for good. */
 
-import { existsSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, statSync } from "node:fs";
 import {
   chmod,
   link,
@@ -14,7 +14,7 @@ import {
   stat,
   utimes,
 } from "node:fs/promises";
-import { hostname } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import type { Clock } from "../../src/clock.ts";
 import { showPath } from "../../src/config-files.ts";
@@ -84,7 +84,7 @@ export async function makeFolder(path: string): Promise<void> {
   }
 }
 
-/** Temporary files that this process writes now. */
+/** Temporary files and folders that this process uses now. */
 const own = new Set<string>();
 let made = 0;
 
@@ -99,18 +99,20 @@ export async function createTemporary(
 ): Promise<string> {
   const folder = dirname(target);
   const start = becomes_store ? unfinishedStart(target) : `.${basename(target)}.`;
-  await removeAbandoned(folder, start, clock);
-  const path = join(folder, `${start}${machine()}-${process.pid}-${++made}${PARTIAL}`);
+  // No other run has this name, also of a process with the same number in another container.
+  const run = `${Math.floor(clock.now() * 1000)}${++made}`;
+  const path = join(folder, `${start}${thisProcess()}-${run}${PARTIAL}`);
+  own.add(path);
   try {
-    // One of a process with the same number, in another container.
-    await rm(path, { force: true });
     const file = await open(path, "wx", 0o600);
     await file.close();
     await chmod(path, 0o600);
   } catch (error) {
+    own.delete(path);
     throw placeError(path, error);
   }
-  own.add(path);
+  // Afterwards, so that a place whose restore was cut off never looks empty.
+  await removeAbandoned(folder, start, clock);
   return path;
 }
 
@@ -119,6 +121,38 @@ export async function removeTemporary(path: string): Promise<void> {
   own.delete(path);
   for (const end of ["", "-journal", "-wal", "-shm"]) await rm(path + end, { force: true });
 }
+
+/** The names of folders that {@link createPrivateFolder} makes. */
+const PRIVATE = /^relay-restore-(.+)-(\d+)-\w+$/;
+
+/**
+ * Creates a folder with a name that nobody can guess, for this user only, in the system's folder for temporary files.
+ * Removes those of earlier runs of this user that were killed.
+ */
+export async function createPrivateFolder(parent = tmpdir()): Promise<string> {
+  for (const name of await readdir(parent).catch(() => [])) {
+    const [, host, pid] = PRIVATE.exec(name) ?? [];
+    const path = join(parent, name);
+    if (host !== machine() || isRunning(Number(pid)) || own.has(path)) continue;
+    const info = await lstat(path).catch(() => null);
+    if (info?.isDirectory() && info.uid === process.getuid?.()) await removeFolder(path);
+  }
+  try {
+    const folder = mkdtempSync(join(parent, `relay-restore-${thisProcess()}-`));
+    own.add(folder);
+    return folder;
+  } catch (error) {
+    throw placeError(parent, error);
+  }
+}
+
+/** Removes a folder of {@link createPrivateFolder}. */
+export async function removeFolder(path: string): Promise<void> {
+  own.delete(path);
+  await rm(path, { recursive: true, force: true }).catch(() => {});
+}
+
+const thisProcess = () => `${machine()}-${process.pid}`;
 
 const machine = (): string => hostname().replace(/[^A-Za-z0-9.]/g, "") || "host";
 
@@ -147,15 +181,15 @@ function isRunning(pid: number): boolean {
 }
 
 /**
- * Writes a whole temporary file to the disk, and gives it its name. `is_new`: throws if there is a file of that name,
- * instead of replacing it.
+ * Writes a whole temporary file to the disk, and gives it its name. If there is a file of that name: replaces it, or keeps
+ * it and returns false.
  */
 export async function publish(
   temporary: string,
   target: string,
   clock: Clock,
-  { is_new = false } = {},
-): Promise<void> {
+  { if_exists = "replace" }: { readonly if_exists?: "replace" | "keep" } = {},
+): Promise<boolean> {
   try {
     const file = await open(temporary, "r+");
     try {
@@ -164,25 +198,33 @@ export async function publish(
       await file.close();
     }
     await utimes(temporary, clock.now(), clock.now());
-    if (is_new) await linkNew(temporary, target);
-    else await rename(temporary, target);
+    if (if_exists === "replace") await rename(temporary, target);
+    else if (!(await renameToNew(temporary, target))) return false;
     own.delete(temporary);
     await syncFolder(dirname(target));
+    return true;
   } catch (error) {
     throw placeError(target, error);
   }
 }
 
-/** A link never replaces a file. Some file systems have none. */
-async function linkNew(temporary: string, target: string): Promise<void> {
+/** {@link publish} for a store, whose place must be empty. */
+export async function publishStore(temporary: string, target: string, clock: Clock): Promise<void> {
+  if (await publish(temporary, target, clock, { if_exists: "keep" })) return;
+  throw new BackupError(`${showPath(target)} exists; move it away first`);
+}
+
+/** False if there is a file of that name: a link never replaces one. Some file systems have no links. */
+async function renameToNew(temporary: string, target: string): Promise<boolean> {
   try {
     await link(temporary, target);
-    await rm(temporary);
-    return;
   } catch (error) {
-    if (codeOf(error) !== "EEXIST" && !existsSync(target)) return rename(temporary, target);
-    throw new BackupError(`${showPath(target)} exists; move it away first`);
+    if (codeOf(error) === "EEXIST" || existsSync(target)) return false;
+    await rename(temporary, target);
+    return true;
   }
+  await rm(temporary);
+  return true;
 }
 
 /** A new name is lost in a power cut unless its folder is written. Not every system can do that. */

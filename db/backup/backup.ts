@@ -1,5 +1,7 @@
 /** Makes a backup of a store while Relay runs. */
 
+import { statSync } from "node:fs";
+import type { Clock } from "../../src/clock.ts";
 import { showPath } from "../../src/config-files.ts";
 import { codeOf } from "../../src/log.ts";
 import { openConnection } from "../store/connection.ts";
@@ -63,44 +65,58 @@ export async function backupStore({
   const since = clock.elapsed();
   const made_at = Math.floor(clock.now());
   await makeFolder(file);
-  const target = await freeTarget(store, file, keep, made_at);
-  const temporary = await createTemporary(await targetOf(file), clock);
+  const given = await targetOf(file);
+  await assertFreeName(store, given, keep);
+  const temporary = await createTemporary(given, clock);
   try {
     await snapshot(store, temporary, { clock, signal });
     const rows = await completeBackup(temporary, fileKeyOf(store), made_at, signal);
     const bytes = await sizeOf(temporary);
     const vault = createVault(store.encryption_key);
     const origin = (await originOf(temporary, vault))!;
-    if (keep === null) await assertReplaceable(target, origin);
-    await publish(temporary, target, clock);
-    const removed =
-      keep === null ? [] : await removeOld(await targetOf(file), keep, target, origin);
-    return { file: target, made_at, bytes, rows, seconds: clock.elapsed() - since, removed };
+    const made = { made_at, bytes, rows };
+    if (keep === null) {
+      await assertReplaceable(given, origin);
+      await publish(temporary, given, clock);
+      return { ...made, file: given, seconds: clock.elapsed() - since, removed: [] };
+    }
+    const target = await publishTimed(temporary, given, made_at, clock);
+    const removed = await removeOld(given, keep, target, origin);
+    return { ...made, file: target, seconds: clock.elapsed() - since, removed };
   } finally {
     await removeTemporary(temporary);
   }
 }
 
-/** The path that the backup gets. Throws for a file that must not be replaced. */
-async function freeTarget(
+/** Throws for a name that a backup must not get, before the work begins. */
+async function assertFreeName(
   store: StorePlace,
-  file: string,
+  given: string,
   keep: number | null,
-  made_at: number,
-): Promise<string> {
-  const given = await targetOf(file);
-  if (keep !== null) {
-    for (let at = made_at; ; at++) {
-      const target = timedName(given, at);
-      if ((await sizeOf(target)) === 0) return target;
-    }
+): Promise<void> {
+  if (statSync(given, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new BackupError(`${showPath(given)} is a folder; give the name of a file in it`);
   }
+  // With the time in its name, a backup replaces nothing.
+  if (keep !== null) return;
   const path = fileOf(store);
   if (path !== null && ["", "-wal", "-shm"].some((end) => isSameFile(given, path + end))) {
     throw new BackupError(`${showPath(given)} is the store itself`);
   }
   await assertReplaceable(given, { vault: createVault(store.encryption_key) });
-  return given;
+}
+
+/** Gives the backup a name with its time: the next second that no other backup has, such as one of another store. */
+async function publishTimed(
+  temporary: string,
+  given: string,
+  made_at: number,
+  clock: Clock,
+): Promise<string> {
+  for (let at = made_at; ; at++) {
+    const target = timedName(given, at);
+    if (await publish(temporary, target, clock, { if_exists: "keep" })) return target;
+  }
 }
 
 /** Throws for a file that is not a backup of this store, whose secret may not be known yet. */

@@ -65,11 +65,14 @@ export async function readRows(
   await run(endpoint, [query], clock, signal, (_step, row) => taker.row(row));
 }
 
-const STORE_QUERY = `select value from secrets where name = '${SIGNING}'`;
+/** Which store it is, and the number of its last event. */
+const STORE_QUERY = `select value, coalesce((select seq from ${SEQUENCE.name} where name = 'events'), 0)
+  from secrets where name = '${SIGNING}'`;
 
 /**
  * Returns the number of the primary's last change, for `at_least` of {@link readServer}. Throws {@link BackupError} if
- * the replica is of another store.
+ * the replica is of another store, or a copy of this one that gets no changes: such a server numbers changes by itself, so
+ * its number is not between two of the primary's, from before and after.
  */
 export async function changeOfPrimary(
   primary: Endpoint,
@@ -77,14 +80,24 @@ export async function changeOfPrimary(
   clock: Clock,
   signal?: AbortSignal,
 ): Promise<number> {
-  const stores: Value[] = [];
-  const take = (_step: number, [value]: Value[]) => void stores.push(value!);
-  const change = await run(primary, [STORE_QUERY], clock, signal, take);
+  const look = async (endpoint: Endpoint, at_least?: number) => {
+    const rows: Value[][] = [];
+    const take = (_step: number, row: Value[]) => void rows.push(row);
+    const change = await run(endpoint, [STORE_QUERY], clock, signal, take, at_least);
+    const [secret, event] = rows[0] ?? [];
+    return { secret, event: Number(event), change };
+  };
+  const other = () => new BackupError("BACKUP_URL is no replica of the store at DATABASE_URL");
+  const before = await look(primary);
+  const { secret, change } = before;
   if (change === null)
     throw new BackupError("the libSQL server of DATABASE_URL numbers no changes");
-  await run(replica, [STORE_QUERY], clock, signal, take, 0);
-  if (stores.length !== 2 || stores[0] !== stores[1])
-    throw new BackupError("BACKUP_URL is no replica of the store at DATABASE_URL");
+  if (secret === undefined || (await look(replica, 0)).secret !== secret) throw other();
+  const copy = await look(replica, change);
+  const after = await look(primary);
+  const is_between =
+    copy.change! <= after.change! && copy.event >= before.event && copy.event <= after.event;
+  if (!is_between) throw other();
   return change;
 }
 

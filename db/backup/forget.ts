@@ -7,6 +7,7 @@ import { pathToFileURL } from "node:url";
 import type { openConnection } from "../store/connection.ts";
 import { BackupError } from "./backup-files.ts";
 import type { Value } from "./rows.ts";
+import { copyError, isReadAlone } from "./snapshot.ts";
 
 type Connection = ReturnType<typeof openConnection>;
 
@@ -36,9 +37,7 @@ export function forget(
   const count = (query: string): number =>
     Number((connection.prepare(query).all() as Value[][])[0]![0]);
   if (old !== null) {
-    const { path, file_key } = old;
-    const attach = `attach database ? as old${file_key === null ? "" : " key ?"}`;
-    connection.prepare(attach).run([readOnly(path), ...(file_key === null ? [] : [file_key])]);
+    attachOld(connection, old);
   }
   connection.exec("begin immediate");
   const done = {
@@ -86,7 +85,22 @@ const SHORT_LIVED = `
   delete from challenges;
 `;
 
-const readOnly = (path: string): string => `${pathToFileURL(path).href}?mode=ro`;
+/** Makes the old store known to the connection as `old`, and reads it once. */
+function attachOld(
+  connection: Connection,
+  { path, file_key }: { readonly path: string; readonly file_key: string | null },
+): void {
+  const how = isReadAlone(path) ? "immutable=1" : "mode=ro";
+  const key = file_key === null ? "" : " key ?";
+  try {
+    connection
+      .prepare(`attach database ? as old${key}`)
+      .run([`${pathToFileURL(path).href}?${how}`, ...(file_key === null ? [] : [file_key])]);
+    connection.exec("select 1 from old.sqlite_schema limit 1");
+  } catch (error) {
+    throw copyError(path, null, error);
+  }
+}
 
 /**
  * Ends the sign-ins, keys' secrets and recovery codes that the old store no longer has, and takes over new digests and

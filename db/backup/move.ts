@@ -2,6 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { showPath } from "../../src/config-files.ts";
+import { codeOf } from "../../src/log.ts";
 import { openConnection, openReadOnly } from "../store/connection.ts";
 import { endpointOf } from "../store/hrana.ts";
 import { isBusy } from "../store/store.ts";
@@ -9,7 +10,7 @@ import {
   BackupError,
   createTemporary,
   placeError,
-  publish,
+  publishStore,
   removeTemporary,
 } from "./backup-files.ts";
 import { readRows, readServer } from "./cursor.ts";
@@ -122,6 +123,8 @@ function lockFile(path: string, file_key: string | null) {
     reader.exec("select 1 from relay_migrations limit 1");
   } catch (error) {
     if (isBusy(error)) throw inUse(path, error);
+    // Where nothing may be written, no lock can be had.
+    if (/^SQLITE_(CANTOPEN|READONLY|IOERR)/.test(codeOf(error))) throw placeError(path, error);
     throw new BackupError(`${showPath(path)} is no store of Relay`, { cause: error });
   } finally {
     reader.close();
@@ -180,7 +183,7 @@ async function fillFile(
     const wrong = differences(sums, written.sums);
     if (wrong.length > 0) throw new BackupError(`the copy differs in ${wrong.join(", ")}`);
     await source.assertUnchanged(sums);
-    await publish(temporary, target, clock, { is_new: true });
+    await publishStore(temporary, target, clock);
     return sums;
   } catch (error) {
     throw signal?.aborted ? error : placeError(target, error);

@@ -1,7 +1,6 @@
 /** Restores a backup into an empty place. */
 
 import { existsSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { showPath } from "../../src/config-files.ts";
 import { VERSION } from "../../src/version.ts";
@@ -11,10 +10,12 @@ import { openStore } from "../store/open.ts";
 import { hasFrames } from "../store/wal-file.ts";
 import {
   BackupError,
+  createPrivateFolder,
   createTemporary,
   makeFolder,
   placeError,
-  publish,
+  publishStore,
+  removeFolder,
   removeTemporary,
   sizeOf,
   targetOf,
@@ -69,13 +70,17 @@ export async function restoreStore(options: RestoreOptions): Promise<Restored> {
     target === null
       ? await claimServer(endpointOf(store.url, store.auth_token), options.run, { clock, signal })
       : null;
-  const temporary = await createTemporary(target ?? join(tmpdir(), "relay-restore"), clock, {
-    becomes_store: target !== null,
-  });
+  /** For a copy on the way to a server. */
+  let folder: string | null = null;
+  let temporary: string | null = null;
   /** True once the server may have a part of the store. */
   let has_begun = false;
   try {
+    folder = target === null ? await createPrivateFolder() : null;
     const file_key = fileKeyOf(store);
+    temporary = await createTemporary(target ?? join(folder!, "relay.db"), clock, {
+      becomes_store: target !== null,
+    });
     await copyFile(source, temporary, file_key, { clock, signal }, { alone: true });
     const { made_at, forgotten } = await prepare(temporary, options);
     signal?.throwIfAborted();
@@ -91,7 +96,8 @@ export async function restoreStore(options: RestoreOptions): Promise<Restored> {
     if (!has_begun) await claim?.giveUp().catch(() => {});
     throw error;
   } finally {
-    await removeTemporary(temporary);
+    if (temporary !== null) await removeTemporary(temporary);
+    if (folder !== null) await removeFolder(folder);
   }
 }
 
@@ -112,7 +118,7 @@ function checkSource(file: string): string {
 export async function freePlace(path: string): Promise<string> {
   await makeFolder(path);
   const target = await targetOf(path);
-  const taken = ["", "-wal"].map((end) => target + end).find((one) => existsSync(one));
+  const taken = ["", "-wal", "-journal"].map((end) => target + end).find((one) => existsSync(one));
   if (taken !== undefined) throw new BackupError(`${showPath(taken)} exists; move it away first`);
   return target;
 }
@@ -150,7 +156,7 @@ async function prepare(path: string, { store, file, as_copy, old, clock }: Resto
       old === null ? null : { path: old, file_key },
     );
     // Everything has to be in the file, since it gets its name without its log.
-    const [row] = connection.prepare("pragma wal_checkpoint(truncate)").all() as Value[][];
+    const [row] = connection.prepare("pragma main.wal_checkpoint(truncate)").all() as Value[][];
     if (row![0] !== 0) throw new BackupError("the restored file is in use by another program");
     return { made_at, forgotten };
   } catch (error) {
@@ -185,7 +191,7 @@ async function publishFile(
   } finally {
     connection.close();
   }
-  await publish(temporary, target, clock, { is_new: true });
+  await publishStore(temporary, target, clock);
   return countRows(sums);
 }
 

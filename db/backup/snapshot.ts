@@ -1,6 +1,7 @@
 /** A copy of a store in a new file, as it is at one moment, while Relay runs. */
 
-import { existsSync } from "node:fs";
+import { accessSync, constants, existsSync, realpathSync } from "node:fs";
+import { dirname } from "node:path";
 import type { Clock } from "../../src/clock.ts";
 import { showPath } from "../../src/config-files.ts";
 import { codeOf } from "../../src/log.ts";
@@ -10,6 +11,7 @@ import { endpointOf } from "../store/hrana.ts";
 import { isBusy, whenFree } from "../store/store.ts";
 import { assertNotForeign } from "../store/store-contents.ts";
 import { createVault } from "../store/vault.ts";
+import { hasFrames } from "../store/wal-file.ts";
 import { BackupError, placeError, sizeOf } from "./backup-files.ts";
 import { changeOfPrimary, readServer } from "./cursor.ts";
 import { quoted, type RowTaker, type Schema, SEQUENCE, type Value } from "./rows.ts";
@@ -62,10 +64,12 @@ export async function copyFile(
   { alone } = { alone: false },
 ): Promise<void> {
   if (!existsSync(path)) throw new BackupError(`there is no store at ${showPath(path)}`);
-  const connection = openReadOnly(path, alone, file_key);
+  const connection = openReadOnly(path, alone || isReadAlone(path), file_key);
   let hangs = false;
+  let is_open = false;
   try {
     await whenFree(clock, () => assertNotForeign((one) => connection.run(one).rows));
+    is_open = true;
     if (
       connection.prepare("select 1 from sqlite_schema where name = 'relay_migrations'").all()
         .length === 0
@@ -79,10 +83,28 @@ export async function copyFile(
       hangs = true;
     });
   } catch (error) {
-    throw copyError(path, to, error);
+    throw copyError(path, is_open ? to : null, error);
   } finally {
     // Closing a connection that is busy would block the process.
     if (!hangs) connection.close();
+  }
+}
+
+/**
+ * True if the file is to be read without its log, which is empty: SQLite makes an index of the log, also for a reader, and
+ * the folder cannot be written, such as on the disk of a lost machine. Throws {@link BackupError} for a log with changes.
+ */
+export function isReadAlone(path: string): boolean {
+  const file = realpathSync(path);
+  if (existsSync(`${file}-shm`)) return false;
+  try {
+    accessSync(dirname(file), constants.W_OK);
+    return false;
+  } catch {
+    if (!hasFrames(`${file}-wal`)) return true;
+    throw new BackupError(
+      `${showPath(`${file}-wal`)} has changes, and its folder may not be written; copy it, and the file that it belongs to, to another folder first`,
+    );
   }
 }
 
@@ -173,8 +195,8 @@ export function createFileWriter(path: string, file_key: string | null) {
   } satisfies RowTaker & Record<string, unknown>;
 }
 
-/** Says whether the store or the place of the copy is at fault. */
-function copyError(from: string | null, to: string, error: unknown): unknown {
+/** Says whether the store `from` or the place `to` is at fault, as far as it can be one of them. */
+export function copyError(from: string | null, to: string | null, error: unknown): unknown {
   if (error instanceof BackupError) return error;
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   const code = codeOf(cause);
@@ -185,7 +207,8 @@ function copyError(from: string | null, to: string, error: unknown): unknown {
       : "is damaged";
     return new BackupError(`${showPath(from)} ${what} (${code})`, { cause });
   }
-  if (isBusy(cause))
-    return new BackupError(`another program keeps ${showPath(from ?? to)} locked`, { cause });
-  return placeError(to, cause);
+  const shown = showPath((from ?? to)!);
+  if (isBusy(cause)) return new BackupError(`another program keeps ${shown} locked`, { cause });
+  if (to !== null) return placeError(to, cause);
+  return new BackupError(`${shown} cannot be read (${code})`, { cause });
 }

@@ -2,9 +2,19 @@
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { hostname } from "node:os";
+import { basename, join } from "node:path";
 import { backupStore } from "../../db/backup/backup.ts";
+import { createPrivateFolder, removeFolder } from "../../db/backup/backup-files.ts";
 import { listBackups } from "../../db/backup/list.ts";
 import { sharedSecret } from "../../db/secrets.ts";
 import { openConnection } from "../../db/store/connection.ts";
@@ -20,6 +30,8 @@ import { createTestStore, STORE_KIND } from "../support/store.ts";
 import { tempFolder } from "../support/temp.ts";
 import { until } from "../support/until.ts";
 
+/** This machine in the names of temporary files. */
+const HOST = hostname().replace(/[^A-Za-z0-9.]/g, "");
 const placeOf = (url: string) => ({ url, auth_token: undefined });
 const add = statement(sql`insert into secrets (name, value) values (${p("name")}, ${p("value")})`);
 
@@ -40,8 +52,7 @@ test("a backup of a store in use is one checked file for its owner, and runs aga
   expect(statSync(file).mode & 0o777).toBe(0o600);
   // A file that a killed run left behind.
   const killed = Bun.spawnSync(["true"]).pid;
-  const { hostname } = await import("node:os");
-  writeFileSync(join(folder, "new", `.relay.db.${hostname()}-${killed}-1.partial-journal`), "");
+  writeFileSync(join(folder, "new", `.relay.db.${HOST}-${killed}-1.partial-journal`), "");
   await store.write([add({ name: "second", value })]);
   const second = await backup(null);
   expect(second.rows).toBe(first.rows + 1);
@@ -56,6 +67,23 @@ test("a backup of a store in use is one checked file for its owner, and runs aga
   await copy.close();
   await store.close();
 });
+
+test.skipIf(STORE_KIND !== "embedded")(
+  "what a restore writes for a server lies in a folder for this user alone, and not longer than it runs",
+  async () => {
+    const parent = tempFolder();
+    const killed = join(parent, `relay-restore-${HOST}-${Bun.spawnSync(["true"]).pid}-x1y2z3`);
+    const running = join(parent, `relay-restore-${HOST}-${process.ppid}-x1y2z3`);
+    for (const path of [killed, running]) mkdirSync(path);
+    writeFileSync(join(killed, "relay.db"), "");
+    const folders = await Promise.all([1, 2].map(() => createPrivateFolder(parent)));
+    expect(new Set(folders).size).toBe(2);
+    for (const path of folders) expect(statSync(path).mode & 0o777).toBe(0o700);
+    expect([killed, running].map((path) => existsSync(path))).toEqual([false, true]);
+    await Promise.all(folders.map(removeFolder));
+    expect(readdirSync(parent)).toEqual([basename(running)]);
+  },
+);
 
 test.skipIf(STORE_KIND !== "server")(
   "a backup from a replica has all that its primary had, or fails",
@@ -101,6 +129,12 @@ test.skipIf(STORE_KIND !== "server")(
     expect(names()).toEqual(["later", "signing"]);
 
     const other = await createTestStore();
+    expect(String(await rejectionOf(backup(other.url)))).toContain("is no replica of the store");
+    // Nor is a copy, such as the server that the store was moved away from, even with more changes of its own.
+    const former = await openStore(placeOf(other.url), systemClock);
+    await former.write([add({ name: "signing", value: "one" })]);
+    for (let i = 0; i < 20; i++) await former.write([add({ name: `own ${i}`, value: "" })]);
+    await former.close();
     expect(String(await rejectionOf(backup(other.url)))).toContain("is no replica of the store");
     await replica.kill();
     expect(String(await rejectionOf(backup(replica.url)))).toContain(
@@ -153,6 +187,11 @@ test("it keeps the newest backups, and touches nothing else", async () => {
   const other = (to: string, keep: number | null) =>
     backupStore({ store: placeOf(theirs.url), file: to, keep, clock });
   now += 86_400;
+  // Both in one second, as when cron starts them: each gets a name of its own.
+  const [first, second] = await Promise.all([backup(9), other(file, 9)]);
+  expect(first.file).not.toBe(second.file);
+  for (const { file } of [first, second]) unlinkSync(file);
+  expect(String(await rejectionOf(backup(2, `${folder}/`)))).toContain("is a folder");
   expect((await other(file, 1)).removed).toEqual([]);
   expect((await backup(2)).removed).toEqual([join(folder, names[0]!)]);
   expect(await listBackups(file, { secret: "another secret", vault: PLAIN })).toHaveLength(1);

@@ -2,7 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { readdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { backupStore } from "../../db/backup/backup.ts";
 import { createTemporary } from "../../db/backup/backup-files.ts";
@@ -239,6 +239,54 @@ test("it refuses what is no backup, a damaged one, and one of a later version", 
   expect(await refusal(file)).toContain("needs version 99.0.0 or later");
   await store.close();
 });
+
+test.skipIf(STORE_KIND !== "embedded")(
+  "the old store may be on a disk that is read-only, as it was stopped or killed",
+  async () => {
+    const { url } = await createTestStore();
+    const folder = tempFolder();
+    const disk = tempFolder();
+    const file = join(folder, "relay.db");
+    const used = await openStore(placeOf(url), systemClock);
+    await sharedSecret(used, "signing", "secret");
+    await backupStore({ ...ofStore(url), file, keep: null });
+    const path = url.slice("file:".length);
+    for (const end of ["", "-wal", "-shm"]) copyFileSync(path + end, join(disk, `killed.db${end}`));
+    copyFileSync(join(disk, "killed.db"), join(disk, "lost.db"));
+    copyFileSync(join(disk, "killed.db-wal"), join(disk, "lost.db-wal"));
+    await used.close();
+    copyFileSync(path, join(disk, "stopped.db"));
+    const script = `mount --bind -o ro "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"`;
+    const user = process.getuid?.() === 0 ? [] : ["--map-root-user"];
+    const code = `const [file, disk, folder] = process.argv.slice(1);
+      const load = (name) => import("${join(import.meta.dir, "../../db/backup")}/" + name + ".ts");
+      const [{ restoreStore }, { backupStore }, { moveStore }] =
+        await Promise.all(["restore", "backup", "move"].map(load));
+      const { systemClock: clock } = await import("${join(import.meta.dir, "../../src/clock.ts")}");
+      const place = (path) => ({ url: "file:" + path, auth_token: undefined });
+      const tell = (run) => run.then(() => "done", (error) => error.message).then(console.log);
+      const from = (old) => restoreStore({ store: place(folder + "/from-" + old), file, as_copy: false,
+        old: disk + "/" + old, run: "run", clock });
+      for (const old of ["stopped.db", "killed.db", "lost.db"]) await tell(from(old));
+      const stopped = place(disk + "/stopped.db");
+      await tell(backupStore({ store: stopped, file: folder + "/copy.db", keep: null, clock }));
+      await tell(moveStore({ from: stopped, to: place(folder + "/moved.db"), run: "run", clock }));`;
+    const child = Bun.spawn(
+      [
+        ...["unshare", "--mount", ...user, "sh", "-c", script, disk],
+        ...[process.execPath, "-e", code, file, disk, folder],
+      ],
+      { env: { PATH: process.env.PATH ?? "" } },
+    );
+    expect((await new Response(child.stdout).text()).trim().split("\n")).toEqual([
+      "done",
+      "done",
+      expect.stringContaining("lost.db-wal has changes, and its folder may not be written"),
+      "done",
+      expect.stringContaining("stopped.db cannot be written"),
+    ]);
+  },
+);
 
 test("with an encryption key, backups are encrypted, known as backups, and restored with the key only", async () => {
   const { url } = await createEmptyStore();
