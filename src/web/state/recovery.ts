@@ -30,9 +30,10 @@ export const newRecoveryCode = createObservable<NewCode | null>(null);
 
 /** True if the person has not saved the account's code, as far as this browser knows. `made_at`: when it was made. */
 export function isUnsaved(made_at: number | null): boolean {
-  const unsaved = local.get(UNSAVED);
-  if (unsaved === null) return false;
-  if (made_at === null || Number(unsaved) === UNSEEN || Number(unsaved) === made_at) return true;
+  if (!hasUnsavedCode()) return false;
+  const unsaved = Number(local.get(UNSAVED));
+  // An older time is from a response that was on its way while this browser made a code.
+  if (made_at === null || unsaved === UNSEEN || made_at <= unsaved) return true;
   // Another browser has made one since.
   noteCodeSaved();
   return false;
