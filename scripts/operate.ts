@@ -5,17 +5,22 @@
 
 import { backups } from "./operate/backups.ts";
 import { compose } from "./operate/compose.ts";
+import { container } from "./operate/container.ts";
 import { encryption } from "./operate/encryption.ts";
+import { fronts } from "./operate/fronts.ts";
 import { litestream } from "./operate/litestream.ts";
 import { monitoring } from "./operate/monitoring.ts";
 import { rollingRestart } from "./operate/rolling-restart.ts";
 import { systemdUnit } from "./operate/systemd.ts";
+import { tls } from "./operate/tls.ts";
+import { tunnels } from "./operate/tunnels.ts";
 import { why } from "./operate/why.ts";
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
 const RECIPES = [
-  ...[compose, systemdUnit, encryption, litestream, monitoring, why],
+  ...[compose, container, systemdUnit, encryption, litestream, monitoring, why],
+  ...[tls, fronts, tunnels],
   // The longest.
   backups,
   rollingRestart,
