@@ -10,7 +10,7 @@ import { startTelegramWorld } from "../support/telegram-world.ts";
 import { until } from "../support/until.ts";
 
 test("the end of a question and a reminder wait for the end of a block; an answer by Telegram says why it is refused [§4.4.3]", async () => {
-  const { app, telegram, clock, shared, connect, settle, advance } = await startTelegramWorld({
+  const { app, telegram, shared, connect, eventually, settle, advance } = await startTelegramWorld({
     env: ADMIN,
   });
   const admin = adminClient(app.local_url);
@@ -23,10 +23,7 @@ test("the end of a question and a reminder wait for the end of a block; an answe
   const [first, second] = one.chat();
   await one.person.send(`POST /v1/questions/${id}/reminder`, { minutes: 10 });
   const taken = async () => {
-    await until(async () => {
-      await clock.advance(0.5);
-      return shared.waiting() === 0;
-    });
+    await eventually(() => shared.waiting() === 0, 0.5);
     await settle();
   };
 
@@ -34,15 +31,12 @@ test("the end of a question and a reminder wait for the end of a block; an answe
   one.user.tap(shared, second!, "Yes");
   one.user.tap(shared, second!, "Remind me in 10 minutes");
   await taken();
-  await until(async () => {
-    await clock.advance(0.5);
-    return telegram.toasts.length === 2;
-  });
+  await eventually(() => telegram.toasts.length === 2, 0.5);
   for (const toast of telegram.toasts.splice(0))
     expect(toast).toContain("has blocked this account");
   one.user.reply(shared, second!, "Yes");
   await taken();
-  expect(one.chat().at(-1)!.text).toContain("has blocked this account");
+  await eventually(() => one.chat().at(-1)!.text.includes("has blocked this account"));
   const before = one.chat().length;
   await advance(900, 5);
   await settle();

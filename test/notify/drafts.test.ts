@@ -212,11 +212,7 @@ test("a tap on Approve in ntfy answers with the draft, by its ticket and by a re
 test("in Telegram a tap approves, and a reply is the edited text [§14.3.9] [§19.9.5]", async () => {
   const world = await startTelegramWorld();
   const one = await world.connect();
-  const eventually = (check: () => unknown) =>
-    until(async () => {
-      await world.clock.advance(0.2);
-      return check();
-    });
+  const { eventually } = world;
   const asked = async () => {
     const before = one.chat().length;
     const { id } = await ask(one.agent.send, { prompt: PROMPT, kind: "text", draft: DRAFT });
@@ -232,6 +228,7 @@ test("in Telegram a tap approves, and a reply is the edited text [§14.3.9] [§1
   one.user.tap(world.shared, one.chat().at(-1)!, "Approve");
   expect(await ended(first)).toMatchObject({ answer: DRAFT, edited: false });
   await eventually(() => one.chat().at(-1)!.text.endsWith("\n\nApproved"));
+  await eventually(() => world.telegram.toasts.length > 0);
   expect(world.telegram.toasts.splice(0)).toEqual(["Approved"]);
   const second = await asked();
   one.user.reply(world.shared, one.chat().at(-1)!, "Hello Ada, all is well");

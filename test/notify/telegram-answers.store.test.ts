@@ -5,20 +5,13 @@ import type { Question } from "../../src/model/question.ts";
 import { callHook, commandOf } from "../support/approve.ts";
 import { ask, client, createAgent, createTask } from "../support/client.ts";
 import { startTelegramWorld } from "../support/telegram-world.ts";
-import { until } from "../support/until.ts";
 
 const world = await startTelegramWorld();
-const { telegram, clock, app, shared, connect, settle } = world;
+const { telegram, clock, app, shared, connect, eventually, settle } = world;
 const peer = await world.start();
 
 type Connected = Awaited<ReturnType<typeof connect>>;
 
-/** Moves time until the condition holds. */
-const eventually = (check: () => unknown) =>
-  until(async () => {
-    await clock.advance(0.2);
-    return check();
-  });
 /** Resolves once the bot has taken all updates, and what follows from them was done. */
 const taken = async (bot = shared) => {
   await eventually(() => bot.waiting() === 0);
@@ -48,7 +41,7 @@ test("a tap answers, is confirmed by a toast, and the message keeps the question
   one.user.tap(shared, message!, "Yes");
   await taken();
   expect((await waiting).body).toMatchObject({ status: "answered", answer: "Yes" });
-  await eventually(() => message!.edits === 1);
+  await eventually(() => message!.edits === 1 && telegram.toasts.length === 1);
   expect(telegram.toasts.splice(0)).toEqual(["Answered: Yes"]);
   expect(one.chat()).toEqual([message!]);
   expect([message!.text, message!.buttons]).toEqual([

@@ -8,12 +8,7 @@ import { until } from "../support/until.ts";
 type World = Awaited<ReturnType<typeof startTelegramWorld>>;
 type Connected = Awaited<ReturnType<World["connect"]>>;
 
-/** Moves time until the condition holds. */
-const eventually = ({ clock }: World, check: () => unknown) =>
-  until(async () => {
-    await clock.advance(0.2);
-    return check();
-  });
+const eventually = (world: World, check: () => unknown) => world.eventually(check);
 const asked = async (world: World, one: Connected, prompt = "Ship it?") => {
   const before = one.chat().length;
   const { id } = await ask(one.agent.send, { prompt });
@@ -90,7 +85,7 @@ test("a process that stops hands the polls over, and what was tapped meanwhile c
   expect(shared.isPolled()).toBe(false);
   one.user.tap(shared, message, "Yes");
   const next = await world.start();
-  await eventually(world, () => message.edits > 0);
+  await eventually(world, () => message.edits > 0 && telegram.toasts.length > 0);
   expect(telegram.toasts).toEqual(["Answered: Yes"]);
   const read = client(next.local_url, one.person.token);
   expect((await read(`GET /v1/questions/${id}`)).body.answer).toBe("Yes");

@@ -4,10 +4,9 @@ import { expect, test } from "bun:test";
 import { ask, createTask } from "../support/client.ts";
 import { whileMoving } from "../support/clock.ts";
 import { startTelegramWorld } from "../support/telegram-world.ts";
-import { until } from "../support/until.ts";
 
 const world = await startTelegramWorld();
-const { telegram, clock, settle, advance, connect } = world;
+const { telegram, clock, settle, advance, eventually, connect } = world;
 
 test("a question is plain text without a preview, with a link to the page [§19.9.4]", async () => {
   const { agent, chat } = await connect();
@@ -89,10 +88,7 @@ test("quiet hours make no sound, and news in them is a new message [§19.9.4] [�
 test("a chat gets a message a second, and a bot thirty [§19.9.3]", async () => {
   const { agent, chat } = await connect();
   for (let i = 0; i < 12; i++) await ask(agent.send, { prompt: `Question ${i}` });
-  await until(async () => {
-    await clock.advance(0.25);
-    return chat().length === 12;
-  });
+  await eventually(() => chat().length === 12, 0.25);
   expect(new Set(chat().map(({ text }) => text)).size).toBe(12);
   const times = chat().map(({ at }) => at);
   for (const [i, at] of times.slice(1).entries())
@@ -107,19 +103,13 @@ test("a message that was long on its way is not followed too soon, and neither a
     telegram.behave({ late }, "sendMessage");
     await ask(agent.send, { prompt: `Question ${i}` });
     const calls = telegram.calls.length;
-    await until(async () => {
-      await clock.advance(0.1);
-      return telegram.calls.length > calls;
-    });
+    await eventually(() => telegram.calls.length > calls, 0.1);
   }
   telegram.behave("ok", "sendMessage");
   // What the bot says at the same time goes to the same chat.
   user.reply(bot, chat()[0]!, "Perhaps");
   user.write(bot, "Yes");
-  await until(async () => {
-    await clock.advance(0.1);
-    return chat().length === 6;
-  });
+  await eventually(() => chat().length === 6, 0.1);
   const times = chat().map(({ at }) => at);
   for (const [i, at] of times.slice(1).entries())
     expect(at - times[i]!).toBeGreaterThanOrEqual(0.999);
@@ -188,10 +178,7 @@ test("an account's own bot whose token ended ends its channel, the operator's on
     TELEGRAM_API_ROOT: other.telegram.url,
     TELEGRAM_BOT_TOKEN: token,
   });
-  await until(async () => {
-    await other.clock.advance(1);
-    return chat().length > 0;
-  });
+  await other.eventually(() => chat().length > 0, 1);
   await again.sender.settled();
   expect(chat().length).toBe(1);
 });
