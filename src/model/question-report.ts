@@ -106,6 +106,14 @@ const REASONS: Readonly<Record<string, string>> = {
 const wordsOf = (reason: string | null): string =>
   reason === null ? "no reason is known" : (REASONS[reason] ?? reason);
 
+/** Why a target got nothing more. What waits also ends with its agent, though the channel stays. */
+function whyGivenUp({ reason, state }: ReportedTarget, { key_is_gone }: ReportFacts): string {
+  const has_channel = state !== null && state !== "gone";
+  return reason === "target_removed" && key_is_gone && has_channel
+    ? "the agent was deleted before"
+    : wordsOf(reason);
+}
+
 const timeOf = (at: number): string => new Date(at * 1000).toISOString().replace(/\.\d+Z$/, "Z");
 
 function spanOf(seconds: number): string {
@@ -168,7 +176,8 @@ function asking({ question, targets }: ReportFacts): Entry[] {
 }
 
 /** What happened with one target. */
-function delivering(target: ReportedTarget, { question, outcomes }: ReportFacts): Entry[] {
+function delivering(target: ReportedTarget, facts: ReportFacts): Entry[] {
+  const { question, outcomes } = facts;
   const { id, type, status, reason, sent_at, shown_at, opened_at, failed_attempts } = target;
   const name = nameOf(target);
   const own = outcomes.filter(({ target_id }) => target_id === id);
@@ -189,7 +198,7 @@ function delivering(target: ReportedTarget, { question, outcomes }: ReportFacts)
     const what = status === "failed" ? "was given up" : "got nothing";
     entries.push({
       at: Math.max(at, target.queued_at),
-      text: `${capital(name)} ${what}: ${wordsOf(reason)}.`,
+      text: `${capital(name)} ${what}: ${whyGivenUp(target, facts)}.`,
     });
   }
   if (shown_at !== null) entries.push({ at: shown_at, text: `The person saw it on ${name}.` });
@@ -279,7 +288,8 @@ function whyNothingPlanned(facts: ReportFacts): string {
 }
 
 /** Why one target got nothing. */
-function whyNot(target: ReportedTarget, { unconfirmed }: ReportFacts): string {
+function whyNot(target: ReportedTarget, facts: ReportFacts): string {
+  const { unconfirmed } = facts;
   const name = nameOf(target);
   const last = target.failed_attempts.at(-1)?.reason;
   if (target.status === "queued" || target.reason === "expired") {
@@ -288,7 +298,7 @@ function whyNot(target: ReportedTarget, { unconfirmed }: ReportFacts): string {
     return target.status === "queued" ? `${name} waits` : `${name} was not tried in time`;
   }
   const also = last !== undefined && last !== target.reason ? `, after ${wordsOf(last)}` : "";
-  return `${name} got nothing (${wordsOf(target.reason)}${also})`;
+  return `${name} got nothing (${whyGivenUp(target, facts)}${also})`;
 }
 
 /** How the question ended; null while it can still be answered. */

@@ -117,6 +117,13 @@ test("the conclusion says why a question reached nobody, or how far it got", () 
     ],
     [
       {
+        targets: [target({ status: "suppressed", reason: "target_removed", state: "ok" })],
+        key_is_gone: true,
+      },
+      "the ntfy channel chn_1 got nothing (the agent was deleted before)",
+    ],
+    [
+      {
         targets: [target({ status: "suppressed", reason: "question_ended" })],
         question: { status: "cancelled" },
       },
