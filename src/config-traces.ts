@@ -47,4 +47,26 @@ export const TRACES_CONFIG = {
     doc: "For the samplers with `traceidratio`: the part of the requests, from `0` to `1`",
     schema: number(/^(0?\.\d{1,9}|0|1(\.0+)?)$/, "must be a number from 0 to 1").default(1),
   },
+  OTEL_TRACES_EXPORTER: {
+    doc: "`none` turns traces off; other values change nothing",
+    schema: anyText,
+  },
+  OTEL_SDK_DISABLED: {
+    doc: "`true` turns traces off",
+    schema: anyText,
+  },
 } as const;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The environment without the variables of traces, unless traces are on. Platforms set these variables for every
+ * container, so a value that Relay does not know, such as another sampler, matters only if Relay sends traces.
+ */
+export function withoutUnusedTraces(env: Environment): Environment {
+  const has_collector = env.OTEL_EXPORTER_OTLP_ENDPOINT || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT;
+  const is_off =
+    env.OTEL_SDK_DISABLED?.toLowerCase() === "true" || env.OTEL_TRACES_EXPORTER === "none";
+  if (has_collector && !is_off) return env;
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !(name in TRACES_CONFIG)));
+}

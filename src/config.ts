@@ -1,7 +1,7 @@
 /** The configuration: one table of environment variables (§16). */
 
 import { z } from "zod";
-import { TRACES_CONFIG } from "./config-traces.ts";
+import { TRACES_CONFIG, withoutUnusedTraces } from "./config-traces.ts";
 import {
   anyText,
   duration,
@@ -309,7 +309,8 @@ export function cannotUse(variable: string, what: string, error: unknown): Confi
 }
 
 /** Reads the configuration from the environment. An empty variable counts as unset. Throws {@link ConfigError}. */
-export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+export function readConfig(given: Readonly<Record<string, string | undefined>>): Config {
+  const env = withoutUnusedTraces(given);
   const entries = Object.entries(CONFIG).map(([name, { schema }]) => {
     const value = env[name] || undefined;
     const result = schema.safeParse(value);

@@ -23,6 +23,8 @@ const EXPORT = {
   tries: 5,
   pause: 1,
   retry_after: 60,
+  /** Bytes of a response that are read. */
+  response: 4_096,
 } as const;
 
 /** Statuses after which the collector may accept the same request later, by the protocol. */
@@ -54,8 +56,10 @@ interface ExporterOptions {
   readonly jitter: () => number;
 }
 
-/** `later`: seconds until another try; null if none would help. */
-type Outcome = { readonly reason: string; readonly later: number | null } | "accepted";
+/** `rejected`: spans that the collector did not take. `later`: seconds until another try; null if none would help. */
+type Outcome =
+  | { readonly rejected: number }
+  | { readonly reason: string; readonly later: number | null };
 
 export function createExporter(options: ExporterOptions) {
   const { url, clock, log, jitter } = options;
@@ -84,8 +88,8 @@ export function createExporter(options: ExporterOptions) {
         body: `{"resourceSpans":[{"resource":${resource},"scopeSpans":[{"scope":${scope},"spans":[${spans.map(toJson).join()}]}]}]}`,
         signal: AbortSignal.any([late.signal, cut.signal]),
       });
+      if (response.ok) return { rejected: Math.min(await rejectedIn(response), spans.length) };
       await response.body?.cancel();
-      if (response.ok) return "accepted";
       // A date is not understood: the usual pause follows.
       const asked = Number(response.headers.get("retry-after")) || 0;
       const later = Math.min(asked, EXPORT.retry_after);
@@ -103,9 +107,13 @@ export function createExporter(options: ExporterOptions) {
   const send = async (spans: readonly EndedSpan[]): Promise<void> => {
     for (let tries = 1; ; tries++) {
       const outcome = await post(spans);
-      if (outcome === "accepted") {
-        results.sent += spans.length;
-        return outage.works();
+      if ("rejected" in outcome) {
+        const { rejected } = outcome;
+        results.sent += spans.length - rejected;
+        results.failed += rejected;
+        if (rejected === 0) outage.works();
+        else outage.note("traces not sent", { reason: "rejected in part", rejected });
+        return;
       }
       outage.note("traces not sent", { reason: outcome.reason });
       if (outcome.later === null || tries === EXPORT.tries || stopping) break;
@@ -182,6 +190,23 @@ export function createExporter(options: ExporterOptions) {
       ),
     ],
   };
+}
+
+/** How many spans an accepted request lost, by the partial success in its response. They must not be sent again. */
+async function rejectedIn(response: Response): Promise<number> {
+  const length = Number(response.headers.get("content-length"));
+  // A collector that has something to say says it in a few hundred bytes; an endless body would hold up the next request.
+  if (!(length > 2 && length <= EXPORT.response)) {
+    await response.body?.cancel();
+    return 0;
+  }
+  const body: unknown = await response.json().catch(() => null);
+  const { partialSuccess } = (body ?? {}) as {
+    partialSuccess?: { rejectedSpans?: unknown } | null;
+  };
+  // A 64-bit number is a string in JSON.
+  const rejected = Number(partialSuccess?.rejectedSpans ?? 0);
+  return Math.max(rejected, 0) || 0;
 }
 
 /** Numbers of the protocol (opentelemetry/proto/trace/v1/trace.proto). */

@@ -141,7 +141,7 @@ function start(url: string, env: Record<string, string> = {}) {
       ),
     );
   const told = () => lines.map((line) => JSON.parse(line).event);
-  return { clock, traces, serve, counts, told };
+  return { clock, traces, serve, counts, told, lines };
 }
 
 test("the sampler decides; a client cannot have everything traced", async () => {
@@ -205,6 +205,32 @@ test("a collector that refuses, hangs or is away loses spans, and nothing waits 
   await asked(5, one);
   await until(async () => (await one.counts()).sent === 2);
   expect(collector.spans).toHaveLength(2);
+  // Accepted, but without two spans: told, and never sent again, whatever the response says besides.
+  const answered = [
+    { partialSuccess: { rejectedSpans: "2", errorMessage: "zanzibar" } },
+    { partialSuccess: { rejectedSpans: "1000" } },
+    { partialSuccess: { rejectedSpans: -1 } },
+    null,
+  ];
+  collector.behave(() => Response.json(answered.shift()));
+  const three = start(collector.url);
+  for (const [sent, failed] of [
+    [1, 2],
+    [1, 5],
+    [4, 5],
+    [7, 5],
+  ]) {
+    const requests = collector.requests() + 1;
+    three.serve(3);
+    await asked(requests, three);
+    await until(async () => {
+      const counts = await three.counts();
+      return counts.sent === sent && counts.failed === failed;
+    });
+    expect(collector.requests()).toBe(requests);
+  }
+  expect(three.told()[0]).toBe("traces not sent");
+  expect(JSON.stringify(three.lines)).not.toContain("zanzibar");
 
   const { promise, resolve } = Promise.withResolvers<Response>();
   collector.behave(() => promise);
@@ -235,8 +261,15 @@ test("without a collector nothing of it is loaded, and a wrong variable stops th
     ["OTEL_TRACES_SAMPLER", "zanzibar"],
     ["OTEL_TRACES_SAMPLER_ARG", "1.5"],
   ] as const) {
-    const read = () => readConfig({ [name]: value });
+    const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" };
+    const read = () => readConfig({ ...collector, [name]: value });
     expect(read).toThrow(name);
     expect(read).not.toThrow("zanzibar");
+    // A platform may set it for every container.
+    if (name !== "OTEL_EXPORTER_OTLP_ENDPOINT") readConfig({ [name]: value });
+    for (const off of [{ OTEL_SDK_DISABLED: "True" }, { OTEL_TRACES_EXPORTER: "none" }]) {
+      const config = readConfig({ ...collector, [name]: value, ...off });
+      expect(config.OTEL_EXPORTER_OTLP_ENDPOINT).toBeUndefined();
+    }
   }
 });
