@@ -8,7 +8,7 @@ import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { WEBHOOK_LIMITS } from "../../src/notification-limits.ts";
 import { LEASE } from "../../src/notify/leases.ts";
-import { startTestApp, type TestApp } from "../support/app.ts";
+import { createProcesses } from "../support/app.ts";
 import { ask, createAgent, createPerson, createTask, type Person } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { gate, startReceiver } from "../support/receiver.ts";
@@ -18,14 +18,7 @@ import { until } from "../support/until.ts";
 const clock = createTestClock();
 const receiver = startReceiver();
 const { url: database_url } = await createTestStore();
-/** Every process on the store: any of them may claim what is due. */
-const apps: TestApp[] = [];
-const start = async () => {
-  const started = await startTestApp({ clock, database_url, jitter: () => 0.999 });
-  apps.push(started);
-  return started;
-};
-const settled = () => Promise.all(apps.map(({ webhooks }) => webhooks.settled()));
+const { start, settled } = createProcesses({ clock, database_url, jitter: () => 0.999 });
 const app = await start();
 const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
 const rows = (text: string) => store.read(statement(sql.raw(text), { returns: "rows" })({}));
@@ -61,7 +54,6 @@ async function advance(seconds: number, step = 1) {
     await settled();
     await clock.skip(Math.min(step, left));
     await settled();
-    for (const one of apps) await one.jobs.settled();
   }
 }
 

@@ -73,3 +73,26 @@ export async function startTestApp(options: AppOptions = {}): Promise<TestApp> {
   afterAll(() => app.stop());
   return { ...app, lines, endings };
 }
+
+/**
+ * Processes that share what is given, such as a store and a clock. A test that waits until something was sent waits for
+ * all of them, since any may claim what is due.
+ */
+export function createProcesses(shared: AppOptions) {
+  const apps: TestApp[] = [];
+  return {
+    apps,
+    async start(own: AppOptions = {}): Promise<TestApp> {
+      const app = await startTestApp({ ...shared, ...own });
+      apps.push(app);
+      return app;
+    },
+    /** Resolves when none runs a job, sends a notification or sends to a webhook. */
+    async settled(): Promise<void> {
+      for (const { jobs } of apps) await jobs.settled();
+      await Promise.all(
+        apps.flatMap(({ sender, webhooks }) => [sender.settled(), webhooks.settled()]),
+      );
+    },
+  };
+}

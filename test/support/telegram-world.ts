@@ -5,7 +5,7 @@ import { openStore } from "../../db/store/open.ts";
 import { sql } from "../../db/store/sql.ts";
 import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
-import { startTestApp, type TestApp } from "./app.ts";
+import { createProcesses } from "./app.ts";
 import { createAgent, createPerson, type Person } from "./client.ts";
 import { createTestClock } from "./clock.ts";
 import { createTestStore } from "./store.ts";
@@ -33,13 +33,8 @@ export async function startTelegramWorld({ env = {} }: { env?: Record<string, st
     PUBLIC_URL: "https://relay.example/",
     ...env,
   };
-  /** Every process on the store: any of them may claim what is due. */
-  const apps: TestApp[] = [];
-  const start = async (env: Record<string, string> = environment) => {
-    const started = await startTestApp({ clock, database_url, jitter: () => 0.999, env });
-    apps.push(started);
-    return started;
-  };
+  const { apps, ...processes } = createProcesses({ clock, database_url, jitter: () => 0.999 });
+  const start = (env: Record<string, string> = environment) => processes.start({ env });
   const app = await start();
   const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
 
