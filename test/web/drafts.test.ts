@@ -2,7 +2,7 @@
 
 import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
-import { ask, createAgent, createPair, createTask } from "../support/client.ts";
+import { ask, createPair, createTask } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { browserTests, draftsIn, go, openPage, untilLive } from "./browser.ts";
 
@@ -77,28 +77,6 @@ webTest("the token of a new account survives a reload", async () => {
   await page.reload();
   await untilLive(page);
   expect(await page.evaluate(() => localStorage.getItem("relay.token"))).toBe(token);
-});
-
-webTest("a new task keeps its chosen agent when other agents change", async () => {
-  const { person } = await createPair(app.url);
-  const second = await createAgent(app.url, person, "Second");
-  const page = await openPage(app.url, { as: person, at: "#/tasks/new" });
-  const sheet = page.getByRole("dialog");
-  const chosen = sheet.getByLabel("Agent", { exact: true }).locator("option:checked");
-  await sheet.getByLabel("Agent", { exact: true }).selectOption({ label: "Second" });
-  await sheet.getByLabel("Title").fill("For the second");
-  await createAgent(app.url, person, "Third");
-  await sheet.getByRole("option", { name: "Third" }).waitFor({ state: "attached" });
-  expect(await chosen.textContent()).toBe("Second");
-  await page.reload();
-  await untilLive(page);
-  expect(await chosen.textContent()).toBe("Second");
-  await person.send(`DELETE /v1/keys/${second.key.id}`);
-  await sheet.getByText("This agent no longer exists: choose another one.").waitFor();
-  await sheet.getByRole("button", { name: "Create task" }).click();
-  await sheet.getByLabel("Agent", { exact: true }).selectOption({ label: "Third" });
-  await sheet.getByRole("button", { name: "Create task" }).click();
-  await sheet.getByRole("link", { name: "Third" }).waitFor();
 });
 
 webTest("drafts of one account are not shown to the next account in the same tab", async () => {

@@ -1,0 +1,118 @@
+/** Requests for access that are repeated, invalid, or seen by a browser in its trial. */
+
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
+import { startTestApp } from "../../support/app.ts";
+import { createAgent, createPerson, pair } from "../../support/client.ts";
+import { createVerifier, register, requestTokens } from "../../support/oauth.ts";
+import { until } from "../../support/until.ts";
+import { browserTests, expectComplaints, go, openPage, untilSteady } from "../../web/browser.ts";
+import { violations } from "../../web/page-checks.ts";
+
+const webTest = browserTests();
+const app = await startTestApp();
+const { url } = app;
+
+/** What the program received at its redirect address. */
+const answers: Record<string, string>[] = [];
+const program = Bun.serve({
+  port: 0,
+  hostname: "127.0.0.1",
+  fetch(request) {
+    const { pathname, searchParams } = new URL(request.url);
+    if (pathname === "/callback") answers.push(Object.fromEntries(searchParams));
+    return new Response("<!doctype html><html lang=en><title>Program</title><p>Signed in", {
+      headers: { "content-type": "text/html" },
+    });
+  },
+});
+const REDIRECT = `http://127.0.0.1:${program.port}/callback`;
+
+/** A program that requests access: the address that it opens, and how it uses the code. */
+async function startProgram(client_name = "Test program") {
+  const client_id = await register(url, { client_name, redirect_uris: [REDIRECT] });
+  const { verifier, challenge } = createVerifier();
+  const fields = {
+    response_type: "code",
+    client_id,
+    redirect_uri: REDIRECT,
+    code_challenge: challenge,
+    code_challenge_method: "S256",
+    state: crypto.randomUUID(),
+  };
+  return {
+    at: `oauth/authorize?${new URLSearchParams(fields)}`,
+    answer: () => until(() => answers.find(({ state }) => state === fields.state)),
+    redeem: (code: string) =>
+      requestTokens(url, {
+        grant_type: "authorization_code",
+        code,
+        client_id,
+        redirect_uri: REDIRECT,
+        code_verifier: verifier,
+      }),
+  };
+}
+
+const press = async (page: Page, name: string) => {
+  const button = page.getByRole("button", { name, exact: true });
+  await untilSteady(button);
+  await button.click();
+};
+
+const TITLE = "A program asks for access";
+
+webTest(
+  "a program that requests access again is offered its agent, and may be denied",
+  async () => {
+    const person = await createPerson(url);
+    const agent = await createAgent(url, person, "Test program");
+    await createAgent(url, person, "Another");
+    const asking = await startProgram();
+    const page = await openPage(url, { as: person, at: "#/account" });
+    await page.goto(`${url}/${asking.at}`);
+    await page.getByRole("heading", { name: TITLE }).waitFor();
+    expect(await page.getByLabel("Agent", { exact: true }).inputValue()).toBe(agent.key.id);
+    await press(page, "Deny");
+    expect((await asking.answer()).error).toBe("access_denied");
+    await page.getByText("Signed in").waitFor();
+  },
+);
+
+webTest("a browser that was just added leaves the approval to another device", async () => {
+  const person = await createPerson(url);
+  const phone = await pair(url, person, "Phone");
+  const asking = await startProgram();
+  const added = await openPage(url, { as: phone });
+  await added.goto(`${url}/${asking.at}`);
+  await added.getByText("can't approve programs yet").waitFor();
+  expect(await added.getByRole("button", { name: "Approve" }).count()).toBe(0);
+  expect(await violations(added)).toEqual([]);
+  const code = (await added.locator("p.font-mono").textContent())!;
+  const approved = await person.send("POST /v1/oauth/approve", { request: code });
+  expect(approved.status).toBe(200);
+  await added.getByText("Signed in").waitFor();
+  expect((await asking.redeem((await asking.answer()).code!)).status).toBe(200);
+});
+
+webTest("an invalid authorization request cannot be approved, signed in or not", async () => {
+  expectComplaints(/404/);
+  const person = await createPerson(url);
+  const page = await openPage(url, { as: person, at: "#/account" });
+  await go(page, "authorize/not.valid");
+  await page.getByRole("heading", { name: "This request can't be approved" }).waitFor();
+  expect(await page.getByRole("button", { name: "Approve" }).count()).toBe(0);
+  const stranger = await openPage(url, { at: "#/authorize/not.valid" });
+  await stranger.getByRole("heading", { name: "This request has expired" }).waitFor();
+});
+
+webTest("the authorization page and its errors cannot be framed", async () => {
+  for (const path of ["", "oauth/authorize"]) {
+    const { headers } = await fetch(`${url}/${path}`);
+    expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+  }
+  const page = await openPage(url, { at: "oauth/authorize?client_id=x" });
+  expectComplaints(/400/);
+  await page.getByRole("heading", { name: "This program must register again" }).waitFor();
+  expect(await violations(page)).toEqual([]);
+});
