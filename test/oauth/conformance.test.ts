@@ -6,17 +6,10 @@ import { join } from "node:path";
 import { startTestApp } from "../support/app.ts";
 import { createPerson } from "../support/client.ts";
 import { register, sealedOf } from "../support/oauth.ts";
+import { freePort } from "../support/sqld.ts";
 import { tempFolder } from "../support/temp.ts";
 
 const SUITE = Bun.resolveSync("@modelcontextprotocol/conformance/dist/index.js", import.meta.dir);
-
-/** A port that was free a moment ago, since the suite must be given one. */
-function freePort(): number {
-  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
-  const port = server.port!;
-  server.stop(true);
-  return port;
-}
 
 test("Relay passes the conformance suite as an authorization server, with a person who approves", async () => {
   // With an https PUBLIC_URL it accepts client ID documents too, also at its local address.

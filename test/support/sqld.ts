@@ -26,8 +26,7 @@ export async function startSqld(
   folder = tempFolder(),
   flags: readonly string[] = [],
 ): Promise<Sqld> {
-  const port = freePort();
-  const url = `http://127.0.0.1:${port}`;
+  let port = freePort();
   const start = async () => {
     const child = Bun.spawn(
       [
@@ -43,10 +42,20 @@ export async function startSqld(
       ],
       { stdout: "ignore", stderr: "ignore" },
     );
-    await until(() => fetch(`${url}/health`).then((response) => response.ok));
+    await Promise.race([
+      until(() => fetch(`http://127.0.0.1:${port}/health`).then((response) => response.ok)),
+      child.exited.then((code) => {
+        throw new Error(`sqld ended with ${code}`);
+      }),
+    ]);
     return child;
   };
-  let child = await start();
+  let child = await start().catch(() => {
+    // Another program took the port meanwhile.
+    port = freePort();
+    return start();
+  });
+  const url = `http://127.0.0.1:${port}`;
   afterAll(() => child.kill("SIGKILL"));
   return {
     url,
@@ -82,10 +91,18 @@ export function isStopped(pid: number): boolean {
   }
 }
 
-/** A port that was free a moment ago. */
+/** Ports below those that systems give to connections and to servers that take any; browsers refuse 10080. */
+const PORTS = { from: 11_000, to: 32_000 };
+
+/** A port that was free a moment ago, and that the system gives to no other program. */
 export function freePort(): number {
-  const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  const { port } = probe;
-  probe.stop(true);
-  return port;
+  for (;;) {
+    const port = PORTS.from + Math.floor(Math.random() * (PORTS.to - PORTS.from));
+    try {
+      Bun.listen({ hostname: "127.0.0.1", port, socket: { data() {} } }).stop(true);
+      return port;
+    } catch {
+      // It is taken.
+    }
+  }
 }
