@@ -40,7 +40,7 @@ export function openConnection(path: string, lock_wait: number, file_key: string
   return {
     prepare,
 
-    run({ sql, args, returns }: Statement): WriteResult {
+    run({ sql, args, returns }: Pick<Statement, "sql" | "args" | "returns">): WriteResult {
       checkArgs(sql, args);
       const found = prepare(sql);
       if (returns === "nothing") {

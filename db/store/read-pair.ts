@@ -57,7 +57,7 @@ export function createPairedReads({ connection, runAlone }: PairedReadsOptions) 
     try {
       const { sql, columns } = pairOf(first.sql, second.sql);
       const args = [...first.args, ...second.args];
-      const [cells] = connection.run({ ...second, sql, args }).rows;
+      const [cells] = connection.run({ sql, args, returns: "row" }).rows;
       if (!cells) return null;
       resolve(resultOf(cells.slice(0, columns)));
       return resultOf(cells[columns] === null ? null : cells.slice(columns + 1));

@@ -74,7 +74,8 @@ export function createBodies({ clock }: { readonly clock: Clock }) {
   /** The body's bytes; rejects when the budget gives the upload up. */
   const readBytes = async ({ request, address }: RequestScope): Promise<Uint8Array> => {
     const declared = checkDeclaredSize(request);
-    const whole = !request.body || (declared !== null && declared <= WHOLE_BYTES);
+    // To look at `body` makes a stream of it.
+    const whole = declared === null ? !request.body : declared <= WHOLE_BYTES;
     const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
     const upload = budget.enter(address, whole ? (declared ?? 0) : 0, reject);
     // `Promise.race` would do the same, and take some microseconds of every request with a body.

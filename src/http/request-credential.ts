@@ -96,16 +96,17 @@ export class RequestCredential {
 
   /** Returns the outcome of `work`, or throws `401 unauthorized` when a recalled credential is no longer valid. */
   confirm<T>(work: Promise<T>): Promise<T> {
-    const looked_up = this.#looked_up;
-    // The usual case needs no further promise.
-    if (!looked_up) return work;
-    const confirmed = async () => {
-      this.#auth.confirmNow();
-      if (!(await looked_up)) fail("unauthorized");
+    // A wait needs no further promise.
+    return this.#looked_up ? this.#whenConfirmed(work) : work;
+  }
+
+  async #whenConfirmed<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } finally {
+      await this.confirmed();
       if (this.#recording) await this.#recording;
-      return work;
-    };
-    return work.then(confirmed, confirmed);
+    }
   }
 
   /**

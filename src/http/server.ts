@@ -63,45 +63,47 @@ export function createHandlers(options: ServerOptions) {
   const { routes, trpc, adminTrpc, openScope, turns, cors, meter, log } = options;
   const { sendsHsts, stopping, requestIds, traces } = options;
   /**
-   * Wraps a route in the checks that come before everything else, and adds the headers that every response has.
-   * `label`: the path in log lines, without content.
+   * Wraps a route in the checks that come before everything else, adds the headers that every response has, and measures
+   * it. `label`: the path in metrics and log lines, without content.
    */
   const secure = <R extends Request>(path: string, route: Route<R>, label = path) => {
-    const respond = async (request: R, scope = openScope(request)): Promise<Response> => {
-      const fault = options.checkForm(request, path);
-      const response = await (fault ? refuse(fault, scope, label) : route(request, scope));
-      if (!scope.id_is_sent) response.headers.set(REQUEST_ID, scope.id);
-      if (sendsHsts?.(request.headers)) response.headers.set(...HSTS);
-      if (stopping()) response.headers.set("connection", "close");
-      if (log.debug) {
-        scope.log().debug?.("request", {
-          route: `${request.method} ${label}`,
-          status: response.status,
-          ms: scope.durationMs(),
-          about: scope.about,
-        });
-      }
-      return response;
-    };
-    const respondTraced = async (request: R): Promise<Response> => {
+    const begin = meter.of(label);
+    const traced = traces?.covers(label) ? traces : null;
+    const respond = async (request: R, done: (status: number) => void): Promise<Response> => {
       const scope = openScope(request);
+      // If it throws, `error` answers.
       let status = 500;
       try {
-        const response = await respond(request, scope);
+        const fault = options.checkForm(request, path);
+        const response = await (fault ? refuse(fault, scope, label) : route(request, scope));
         status = response.status;
+        if (!scope.id_is_sent) response.headers.set(REQUEST_ID, scope.id);
+        if (sendsHsts?.(request.headers)) response.headers.set(...HSTS);
+        if (stopping()) response.headers.set("connection", "close");
+        if (log.debug) {
+          scope.log().debug?.("request", {
+            route: `${request.method} ${label}`,
+            status,
+            ms: scope.durationMs(),
+            about: scope.about,
+          });
+        }
         return response;
       } finally {
-        traces?.answered(scope, label, status);
+        done(status);
+        traced?.answered(scope, label, status);
       }
     };
-    const handle: (request: R) => Promise<Response> = traces?.covers(label)
-      ? respondTraced
-      : respond;
-    const handleLater = async (request: R) =>
-      request.signal.aborted ? renderError(new ClientGone(), () => log, label) : handle(request);
+    const respondLater = (request: R, done: (status: number) => void) => {
+      if (!request.signal.aborted) return respond(request, done);
+      const response = renderError(new ClientGone(), () => log, label);
+      done(response.status);
+      return response;
+    };
     return (request: R): Promise<Response> => {
+      const done = begin(request);
       const later = turns.begin();
-      return later ? later.then(() => handleLater(request)) : handle(request);
+      return later ? later.then(() => respondLater(request, done)) : respond(request, done);
     };
   };
   const answer = (
@@ -121,15 +123,14 @@ export function createHandlers(options: ServerOptions) {
       }),
       label,
     );
-  const call = (label: string) => meter.wrap(label, answer("/trpc", ["GET", "POST"], trpc, label));
+  const call = (label: string) => answer("/trpc", ["GET", "POST"], trpc, label);
   const calls = new Map(options.procedures.map((name) => [name, call(`/trpc/${name}`)]));
   // Batches and unknown names.
   const other_calls = call("/trpc");
   const unknown = async () => fail("unknown_path");
-  const elsewhere = meter.wrap(NO_ROUTE, answer("/", [], unknown, NO_ROUTE));
-  const unknown_v1 = meter.wrap(NO_ROUTE, answer("/v1", [], unknown, NO_ROUTE));
-  const admin =
-    adminTrpc && meter.wrap("/admin/trpc", answer("/admin/trpc", ["GET", "POST"], adminTrpc));
+  const elsewhere = answer("/", [], unknown, NO_ROUTE);
+  const unknown_v1 = answer("/v1", [], unknown, NO_ROUTE);
+  const admin = adminTrpc && answer("/admin/trpc", ["GET", "POST"], adminTrpc);
   /** Renders what no route caught. */
   const renderUncaught = (error: unknown): Response => {
     const request_id = requestIds.next();
@@ -140,10 +141,10 @@ export function createHandlers(options: ServerOptions) {
 
   return {
     routes: Object.fromEntries(
-      Object.entries(routes).map(([path, route]) => {
-        const label = path.replace(/:(\w+)/g, "{$1}");
-        return [path, meter.wrap(label, secure(path, route, label))];
-      }),
+      Object.entries(routes).map(([path, route]) => [
+        path,
+        secure(path, route, path.replace(/:(\w+)/g, "{$1}")),
+      ]),
     ),
     fetch(request: Request) {
       const path = pathOf(request.url);

@@ -33,8 +33,6 @@ interface MethodFigures {
   readonly statuses: Map<number, number>;
 }
 
-type Handler<R extends Request> = (request: R) => Promise<Response>;
-
 export type RequestMetrics = ReturnType<typeof createRequestMetrics>;
 
 export function createRequestMetrics({ clock, series }: RequestMetricsOptions) {
@@ -93,16 +91,19 @@ export function createRequestMetrics({ clock, series }: RequestMetricsOptions) {
       waiting.add(request);
     },
 
-    /** Returns the handler, measured under this template. */
-    wrap<R extends Request>(template: string, route: Handler<R>): Handler<R> {
+    /**
+     * Measures the requests of a route, under this template: call the result when one arrives, and its result with the
+     * status of the answer.
+     */
+    of(template: string) {
       const methods = routes.get(template) ?? new Map<string, MethodFigures>();
       // The charts leave out the requests that read them.
       const counts = !/^\/(metrics|admin\/trpc)$/.test(template);
       routes.set(template, methods);
-      return (request) => {
+      return (request: Request) => {
         const from = clock.elapsed();
         in_flight++;
-        const done = (status: number) => {
+        return (status: number): void => {
           in_flight--;
           const seconds = clock.elapsed() - from;
           const asked_to_wait = waiting.has(request);
@@ -111,13 +112,6 @@ export function createRequestMetrics({ clock, series }: RequestMetricsOptions) {
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
           if (counts) series.record(status, asked_to_wait ? null : seconds);
         };
-        const answer = route(request);
-        // The server's `error` handler answers if it throws.
-        answer.then(
-          ({ status }) => done(status),
-          () => done(500),
-        );
-        return answer;
       };
     },
   };

@@ -70,9 +70,10 @@ export function execute<Ctx extends CallContext>(procedure: Procedure<Ctx>) {
     throw invalidFields({ ...(parsed.error && reasonsOf(parsed.error.issues)), ...broken });
   };
 
-  const work = async (ctx: Ctx, caller: Caller | null, raw: unknown, waits: boolean) => {
+  /** Throws at once for an invalid input. */
+  const work = (ctx: Ctx, caller: Caller | null, raw: unknown, waits: boolean) => {
     const result = resolver({ ctx, input: parse(caller, raw) });
-    return checked(await (waits || may_be_slow ? result : ctx.scope.turns.within(result)));
+    return waits || may_be_slow ? result : ctx.scope.turns.within(result);
   };
 
   const log = (ctx: Ctx, raw: unknown, answer: unknown, thrown: unknown): void => {
@@ -101,10 +102,10 @@ export function execute<Ctx extends CallContext>(procedure: Procedure<Ctx>) {
       if (waits && by_ticket) fail("forbidden", { detail: "A request with a ticket cannot wait." });
       const own = caller === ctx.caller ? ctx : { ...ctx, caller };
       answer = ctx.batch
-        ? await inBatch(ctx.batch, { is_query: type === "query", waits }, (page_bytes) =>
-            work({ ...own, page_bytes }, caller, raw, waits),
+        ? await inBatch(ctx.batch, { is_query: type === "query", waits }, async (page_bytes) =>
+            checked(await work({ ...own, page_bytes }, caller, raw, waits)),
           )
-        : await work(own, caller, raw, waits);
+        : checked(await work(own, caller, raw, waits));
       ctx.scope.answered(answer, type === "mutation");
       return answer;
     } catch (thrown) {

@@ -20,14 +20,12 @@ test("a COMMIT in the binding's thread leaves the event loop free, and is seen o
       sql: "insert into probe (body) values (?)",
       args: [body],
       returns: "nothing",
-      read: (rows) => rows,
     });
   const count = () =>
     reader.run({
       sql: "select count(*) from probe",
       args: [],
       returns: "row",
-      read: (rows) => rows,
     }).rows[0]![0];
 
   writer.exec("begin immediate");
