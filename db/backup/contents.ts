@@ -2,17 +2,20 @@
 
 import { VERSION } from "../../src/version.ts";
 import type { openConnection } from "../store/connection.ts";
+import { BACKUP_TABLE } from "../store/store-contents.ts";
 import { BACKUP_ID, BackupError } from "./backup-files.ts";
 import { quoted, schemaOf, type Value } from "./rows.ts";
 
 type Connection = ReturnType<typeof openConnection>;
 
-/** The table that a backup has beside those of the store: who made it, when, and the rows of each table. */
-export const MARK_TABLE = "relay_backup";
+/** Says who made a backup, when, and the rows of each table. */
+const MARK_TABLE = BACKUP_TABLE;
 const ROWS = "rows:";
 
 /** Makes a copy a backup: counts its rows, and marks it. */
 export async function markBackup(connection: Connection, made_at: number): Promise<void> {
+  // Of a backup that became the store without being restored.
+  unmarkBackup(connection);
   const counts = schemaOf(connection).tables.map(
     ({ name }) => `select '${ROWS}${name.replaceAll("'", "''")}', count(*) from ${quoted(name)}`,
   );
@@ -51,11 +54,15 @@ const hasMark = (connection: Connection): boolean =>
 
 /**
  * Throws {@link BackupError} unless the structure of the file is whole, the tables of a backup have the rows that it
- * counted, and it is a store of Relay. Runs in a thread of the binding. `fully`: also compares the indexes with the rows.
+ * counted (unless it was `used` as a store since), and it is a store of Relay. Runs in a thread of the binding. `fully`: also compares the indexes with the rows.
  */
 export async function checkCopy(
   connection: Connection,
-  { fully, what }: { readonly fully: boolean; readonly what: string },
+  {
+    fully,
+    what,
+    used = false,
+  }: { readonly fully: boolean; readonly what: string; readonly used?: boolean },
 ): Promise<void> {
   const check = fully ? "integrity_check" : "quick_check";
   await connection.execAsync(
@@ -71,7 +78,7 @@ export async function checkCopy(
   ) {
     throw new BackupError(`${what} is no copy of a store of Relay`);
   }
-  if (hasMark(connection)) await checkCounts(connection, what);
+  if (hasMark(connection) && !used) await checkCounts(connection, what);
 }
 
 async function checkCounts(connection: Connection, what: string): Promise<void> {
@@ -80,7 +87,7 @@ async function checkCounts(connection: Connection, what: string): Promise<void> 
       `select substr(name, ${ROWS.length + 1}), value from ${MARK_TABLE} where name glob '${ROWS}*'`,
     )
     .all() as Value[][];
-  const tables = schemaOf(connection).tables.filter(({ name }) => name !== MARK_TABLE);
+  const { tables } = schemaOf(connection);
   if (counted.length !== tables.length) throw new BackupError(`${what} lacks tables`);
   await connection.execAsync("create temp table counted (name text, rows integer)");
   for (const [name] of counted) {

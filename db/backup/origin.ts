@@ -6,9 +6,9 @@ import { pathToFileURL } from "node:url";
 import { SIGNING, storedSecret } from "../secrets.ts";
 import { openConnection } from "../store/connection.ts";
 import type { Store } from "../store/store.ts";
+import { BACKUP_TABLE } from "../store/store-contents.ts";
 import { PLACES, type Vault } from "../store/vault.ts";
 import { FILE_HEADER, type FileForm, formOfHeader } from "../store/wal-file.ts";
-import { MARK_TABLE } from "./contents.ts";
 
 /** A store as its backups know it. */
 export interface Origin {
@@ -39,7 +39,7 @@ export async function originOf(path: string, vault: Vault): Promise<Origin | nul
     await connection.execAsync(
       `create temp table found as
         select (select value from copy.secrets where name = ${text(SIGNING)}) as secret
-        where exists (select 1 from copy.${MARK_TABLE})`,
+        where exists (select 1 from copy.${BACKUP_TABLE})`,
     );
     const [row] = connection.prepare("select secret from temp.found").all() as [string | null][];
     if (!row) return null;

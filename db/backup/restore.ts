@@ -7,7 +7,7 @@ import { VERSION } from "../../src/version.ts";
 import { openConnection, openReadOnly } from "../store/connection.ts";
 import { endpointOf } from "../store/hrana.ts";
 import { openStore } from "../store/open.ts";
-import { hasFrames } from "../store/wal-file.ts";
+import { hasFrames, isInWalMode } from "../store/wal-file.ts";
 import {
   BackupError,
   createPrivateFolder,
@@ -132,9 +132,11 @@ async function prepare(path: string, { store, file, as_copy, old, clock }: Resto
   try {
     raw.prepare("pragma journal_mode = off").all();
     raw.exec("pragma synchronous = off");
-    await checkCopy(raw, { fully: true, what });
+    // A backup is not in this mode, but a store that was made of one without this command is.
+    const used = isInWalMode(file);
+    await checkCopy(raw, { fully: true, what, used });
     assertKnown(raw, what);
-    made_at = madeAt(raw);
+    made_at = used ? null : madeAt(raw);
     unmarkBackup(raw);
   } catch (error) {
     throw placeError(path, error);

@@ -2,6 +2,7 @@
 
 import type { Clock } from "../../src/clock.ts";
 import type { openConnection } from "../store/connection.ts";
+import { BACKUP_TABLE } from "../store/store-contents.ts";
 import { BackupError } from "./backup-files.ts";
 
 /** A value as both kinds of store return it. A `bigint` is an integer beyond 2^53. */
@@ -28,7 +29,8 @@ export interface RowTaker {
 
 /** Makes {@link Schema} of the rows of this query. */
 export const SCHEMA_QUERY = `select type, name, sql, (select json_group_array(name) from pragma_table_info(s.name)) from sqlite_schema s
-  where sql is not null and name not glob 'sqlite_*' and name not glob 'libsql_*' and name not glob '_litestream_*' order by rowid`;
+  where sql is not null and name not glob 'sqlite_*' and name not glob 'libsql_*' and name not glob '_litestream_*'
+    and name <> '${BACKUP_TABLE}' order by rowid`;
 
 export function toSchema(rows: readonly (readonly Value[])[]): Schema {
   const created = rows.map(([type, name, sql, columns]) => ({

@@ -20,6 +20,12 @@ export const UNFINISHED = "relay restore or relay migrate is not complete; run i
 /** A libSQL server has this table while `relay restore` or `relay migrate` fills it. */
 export const UNFINISHED_TABLE = "relay_restoring";
 
+/** A backup has this table beside those of the store. */
+export const BACKUP_TABLE = "relay_backup";
+
+/** Why a backup is refused where a store is expected: what waits in it would be sent again. */
+export const IS_BACKUP = "the file is a backup; relay restore makes a store of it in another place";
+
 /** A store of Relay has one of these tables from its first write on. */
 const OWN_TABLES: ReadonlySet<Cell> = new Set(["relay_migrations", "store_facts"]);
 

@@ -20,6 +20,8 @@ import { rowOf, statement } from "./statement.ts";
 import { whenFree } from "./store.ts";
 import {
   assertNotForeign,
+  BACKUP_TABLE,
+  IS_BACKUP,
   NEEDS_KEY,
   NOT_ENCRYPTED,
   OTHER_KEY,
@@ -33,7 +35,7 @@ const FIRST_PAGE = 4_096;
 
 /**
  * Throws {@link RefusedStore} for what is not a store of Relay, or would be destroyed by being opened: a folder, the
- * database of another program, a file whose encryption does not match the key, and a write-ahead log whose file is
+ * database of another program, a backup, a file whose encryption does not match the key, and a write-ahead log whose file is
  * missing, empty or another one, since SQLite would delete the log or mix the two (§11.4.7). Writes nothing, and creates
  * no file.
  */
@@ -94,6 +96,11 @@ const secret = statement(sql`select value from secrets where name = 'signing'`, 
   returns: rowOf<[value: string]>(),
 });
 
+const backupMark = statement(
+  sql`select name from sqlite_schema where name = ${sql.raw(`'${BACKUP_TABLE}'`)}`,
+  { returns: rowOf<[name: string]>() },
+);
+
 /** Null if there is none, or the file cannot be read without its log, as in the middle of a checkpoint. */
 export function secretIn(path: string, immutable: boolean, file_key: string | null): string | null {
   const connection = openReadOnly(path, immutable, file_key);
@@ -120,9 +127,15 @@ async function refuseOthers(
   clock: Clock,
 ): Promise<void> {
   // Without frames the file alone is the store, and opening the log would create one beside a foreign file.
-  const connection = openReadOnly(path, !has_frames && isInWalMode(path), file_key);
+  // Looked at before the connection: see createStoreFile.
+  const in_wal_mode = isInWalMode(path);
+  const connection = openReadOnly(path, !has_frames && in_wal_mode, file_key);
   try {
     await whenFree(clock, () => assertNotForeign((statement) => connection.run(statement).rows));
+    // A store that an earlier version made of a backup has the mark too, and is in this mode.
+    if (!in_wal_mode && connection.run(backupMark({})).rows.length > 0) {
+      throw new RefusedStore(IS_BACKUP);
+    }
   } catch (error) {
     // A first start that was cut off: the next connection rolls its page back.
     const code = codeOf((error as Error).cause ?? error);

@@ -3,6 +3,7 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import {
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -16,6 +17,7 @@ import { basename, join } from "node:path";
 import { backupStore } from "../../db/backup/backup.ts";
 import { createPrivateFolder, removeFolder } from "../../db/backup/backup-files.ts";
 import { listBackups } from "../../db/backup/list.ts";
+import { restoreStore } from "../../db/backup/restore.ts";
 import { sharedSecret } from "../../db/secrets.ts";
 import { openConnection } from "../../db/store/connection.ts";
 import { openStore } from "../../db/store/open.ts";
@@ -58,7 +60,17 @@ test("a backup of a store in use is one checked file for its owner, and runs aga
   expect(second.rows).toBe(first.rows + 1);
   expect(readdirSync(join(folder, "new"))).toEqual(["relay.db"]);
 
-  const copy = await openStore({ url: `file:${file}`, auth_token: undefined }, systemClock);
+  const placeIn = (name: string) => placeOf(`file:${join(folder, name)}`);
+  const restore = (from: string, to: string) =>
+    restoreStore({
+      ...{ store: placeIn(to), file: from, as_copy: true, old: null },
+      ...{ run: "run", clock: systemClock },
+    });
+  // Its queues would be sent again.
+  const started = await rejectionOf(openStore(placeOf(`file:${file}`), systemClock));
+  expect(String(started)).toContain("the file is a backup");
+  await restore(file, "copy.db");
+  const copy = await openStore(placeIn("copy.db"), systemClock);
   const names = statement(sql`select name, value from secrets order by name`)({});
   expect(await copy.read({ ...names, returns: "rows", read: (rows) => rows })).toEqual([
     ["first", value],
@@ -66,6 +78,20 @@ test("a backup of a store in use is one checked file for its owner, and runs aga
   ]);
   await copy.close();
   await store.close();
+
+  // A backup that became a store by another version can be backed up and restored like any other.
+  const used = join(folder, "used.db");
+  copyFileSync(file, used);
+  const database = new Database(used);
+  database.run("pragma journal_mode = wal");
+  database.run("insert into secrets (name, value) values ('third', '')");
+  database.close();
+  const third = await backupStore({
+    ...{ store: placeIn("used.db"), file: join(folder, "third.db") },
+    ...{ keep: null, clock: systemClock },
+  });
+  expect(third.rows).toBe(second.rows + 1);
+  expect(await restore(used, "again.db")).toMatchObject({ rows: third.rows, made_at: null });
 });
 
 test.skipIf(STORE_KIND !== "embedded")(
