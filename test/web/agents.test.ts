@@ -18,7 +18,7 @@ webTest("agents show counts, client and host, and can be renamed and deleted", a
   await agent.send("POST /v1/tasks", { title: "t", status: "in_progress" }, host);
   await createTask(agent.send, { title: "u", status: "done" });
   await ask(agent.send, { prompt: "Shall I?" });
-  await page.getByText("studio.local").waitFor();
+  await page.getByText(/^Waiting for you · .*studio\.local/).waitFor();
   await page.waitForFunction(
     () => [...document.querySelectorAll("dd")].map((one) => one.textContent).join() === "1,0,1,0",
   );

@@ -92,6 +92,9 @@ webTest(
     const { body } = await edited;
     expect(body).toMatchObject({ answer: "Hello Ada, all is well", edited: true });
     await inHistory(page, "Second?").getByText("Edited", { exact: true }).waitFor();
+    // A row of the history shows lines as one, so that it holds more than a greeting.
+    const row = inHistory(page, "First?").locator("bdi").last();
+    expect(await row.evaluate((one) => getComputedStyle(one).whiteSpace)).toBe("normal");
     expect(await draftsIn(page)).toEqual([]);
 
     // The original is one click away.

@@ -72,7 +72,7 @@ webTest("the focus moves to a neighbour when the focused element is removed", as
   await untilFocused(page, /^h1: Relay/);
   await act(page, "button", "Create account");
   await untilFocused(page, /^h1: Your account is ready/);
-  await act(page, "button", "Continue and save it later");
+  await act(page, "button", "Continue and save one later");
   await untilFocused(page, /^h1: How should Relay reach you/);
   await act(page, "button", "Not now");
   await untilFocused(page, /^h1: Questions/);

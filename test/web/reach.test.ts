@@ -85,7 +85,7 @@ webTest(
     await press(page, "Continue");
     await untilLive(page);
     await page.getByText("All caught up").waitFor();
-    expect(await page.getByText("Nothing rings").count()).toBe(0);
+    expect(await page.getByText("You get no notifications").count()).toBe(0);
     expect(await page.content()).not.toContain(topic);
     expect(page.url()).not.toContain(token);
   },
@@ -161,7 +161,7 @@ webTest(
   async () => {
     const person = await createPerson(app.url);
     const page = await openPage(app.url, { as: person, at: "#/questions" });
-    const line = page.getByText("Nothing rings while this page is closed");
+    const line = page.getByText("You get no notifications while this page is closed");
     await line.waitFor();
     await check(page);
     await page.getByRole("link", { name: "Choose how Relay reaches you" }).click();

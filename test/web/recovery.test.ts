@@ -81,7 +81,7 @@ webTest("a code that is put off is offered again, and replaced under Account", a
   await page.getByText("You haven't saved a recovery code").waitFor();
   await button(page, "Save a recovery code").tap();
   const first = await codeOn(page);
-  await button(page, "Continue and save it later").press("Enter");
+  await button(page, "Continue and save one later").press("Enter");
   await untilLive(page);
   await page.reload();
   await page.getByText("You haven't saved a recovery code").waitFor();
@@ -106,7 +106,7 @@ webTest("a code that is put off is offered again, and replaced under Account", a
   await dialog.getByRole("button", { name: "Replace" }).click();
   await page.getByRole("heading", { name: "Your new recovery code" }).waitFor();
   const third = await codeOn(page);
-  await button(page, "Continue and save it later").click();
+  await button(page, "Continue and save one later").click();
   await page.getByText("You haven't saved one").waitFor();
   // A response from before the code was made comes after it.
   await page.evaluate(() => {
@@ -201,7 +201,7 @@ webTest(
     const page = await openPage(start.url, { at: `#/start/${start_code}` });
     await button(page, "Create account").click();
     await codeOn(page);
-    await button(page, "Continue and save it later").click();
+    await button(page, "Continue and save one later").click();
     await button(page, "Not now").click();
     await untilLive(page);
     const send = client(start.url, (await kept(page))!);

@@ -136,6 +136,9 @@ for (const [name, size, touch] of [
       expect(await undo(page).count()).toBe(2);
       await expectNoOverflow(page);
       expect(await violations(page)).toEqual([]);
+      // A name from right to left is cut at its own end.
+      const direction = (one: Element) => getComputedStyle(one).direction;
+      expect(await bars(page).locator("bdi").last().evaluate(direction)).toBe("rtl");
       // The bars take room of their own: the end of the view can be scrolled above them.
       await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
       const end = (await row(page, "Third").boundingBox())!;

@@ -51,7 +51,7 @@ function Contents({ api, onMade }: Pick<InviteSheetProps, "api" | "onMade">) {
         maxLength={80}
         value={name}
         onChange={({ target }) => setName(target.value)}
-        hint="How you call the person. Only you see it, and you can change it later."
+        hint="What you call the person. Only you see it, and you can change it later."
         error={fault?.fields.name}
       />
       <FormProblem fault={fault} />

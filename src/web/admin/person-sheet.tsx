@@ -197,8 +197,8 @@ function LetBackIn({ api, person }: Pick<ContentsProps, "api" | "person">) {
         <>
           <p className="text-soft">
             For somebody who lost every sign-in: a code or link that signs one browser in to this
-            account, once. Whoever uses it sees everything in the account, so make sure who asks for
-            it. The person sees that you added the browser.
+            account, once. Whoever uses it sees everything in the account, so make sure you know who
+            asks for it. The person sees that you added the browser.
           </p>
           {fault && <Problem>{fault.message}</Problem>}
           <Button busy={busy} onClick={() => void make()}>

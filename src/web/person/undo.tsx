@@ -112,12 +112,12 @@ function Bar({ change, late }: BarProps) {
       className="flex min-w-0 items-center gap-2 rounded-xl bg-ink py-1 pr-1 pl-4 text-bg shadow-lift [@media(max-height:40rem)]:not-last:hidden"
     >
       <p id={`${id}-done`} className="min-w-0 flex-1 py-1.5">
-        <span className="block truncate">
+        <span className="flex gap-1 whitespace-nowrap">
           <span className="font-medium">{titleOf(change)}</span>
           {name !== null && (
             <>
               {" "}
-              <bdi>{name}</bdi>
+              <bdi className="truncate">{name}</bdi>
             </>
           )}
         </span>

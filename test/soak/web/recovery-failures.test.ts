@@ -23,7 +23,7 @@ webTest("a code made in another browser ends the reminder here", async () => {
   const page = await openPage(app.url);
   await button(page, "Create account").click();
   await codeOn(page);
-  await button(page, "Continue and save it later").click();
+  await button(page, "Continue and save one later").click();
   await button(page, "Not now").click();
   await untilLive(page);
   await client(app.url, (await kept(page))!)("POST /v1/account/recovery-code", {});

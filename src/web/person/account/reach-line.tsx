@@ -39,7 +39,7 @@ export function ReachLine() {
     <p className="mb-4 flex items-start gap-2 text-soft text-sm">
       <BellOff aria-hidden className="mt-0.5 size-4 shrink-0" />
       <span>
-        {"Nothing rings while this page is closed. "}
+        {"You get no notifications while this page is closed. "}
         <a href="#/reach" className="font-medium text-accent underline">
           Choose how Relay reaches you
         </a>

@@ -20,7 +20,7 @@ export function Reach() {
   return (
     <Frame title="How should Relay reach you?">
       <p className="mt-2 mb-5 text-lg text-soft leading-snug">
-        Questions can ring while this page is closed. Choose a way; you can add others under
+        Relay can notify you while this page is closed. Choose a way; you can add others under
         Account.
       </p>
       {in_trial ? (

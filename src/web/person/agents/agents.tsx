@@ -136,6 +136,7 @@ export function DocsLink() {
 function AgentCard({ agent }: { agent: Key }) {
   const unread = useStore((store) => store.unreadOf(agent.id)) ?? 0;
   const silent = useStore((store) => store.silent().has(agent.id));
+  const waiting = useStore((store) => store.pending()).some(({ key_id }) => key_id === agent.id);
   return (
     <div className="card flex flex-col transition-colors hover:border-edge">
       <a href={`#/agents/${agent.id}`} className="block rounded-2xl p-4 pb-2 sm:p-5 sm:pb-2">
@@ -147,6 +148,7 @@ function AgentCard({ agent }: { agent: Key }) {
           {unread > 0 && <Badge tone="accent">{unread} unread by the agent</Badge>}
         </p>
         <p className="mt-0.5 truncate text-faint text-sm">
+          {waiting && <span className="font-medium text-accent">{"Waiting for you · "}</span>}
           <LastSeen agent={agent} />
         </p>
         <Counts id={agent.id} />
@@ -167,7 +169,7 @@ function LastSeen({ agent: { last_used_at, last_client, last_host } }: { agent: 
       {last_host && <bdi>{last_host}</bdi>}
       {last_used_at !== null && (
         <>
-          {(last_client || last_host) && " · "}
+          {last_client || last_host ? " · last request " : "Last request "}
           <AgoInLink at={last_used_at} />
         </>
       )}

@@ -8,7 +8,7 @@ import type { Key } from "../../state/api.ts";
 import { makeKey } from "../../state/new-key-secrets.ts";
 import { Button, ButtonLink } from "../../ui/button.tsx";
 import { TextField } from "../../ui/field.tsx";
-import { FormProblem, Heading, Skeleton } from "../../ui/parts.tsx";
+import { BackLink, FormProblem, Heading, Skeleton } from "../../ui/parts.tsx";
 import { useAction } from "../../ui/use-action.ts";
 import { useIsMounted } from "../../ui/use-is-mounted.ts";
 import { TrialNote, useTrialEnd } from "../account/trial.tsx";
@@ -23,6 +23,7 @@ export function NewAgent() {
   const in_trial = useTrialEnd() !== null;
   return (
     <>
+      <BackLink href="#/agents">Agents</BackLink>
       <Heading>New agent</Heading>
       {in_trial ? (
         <section className="card p-5 sm:p-6">

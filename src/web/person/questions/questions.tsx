@@ -214,21 +214,18 @@ export const STATUSES: Readonly<Record<Question["status"], { name: string; tone:
 
 /** The status of a question, and its answer and note if it has them; `short`: in two lines each. */
 export function OutcomeLine({ question, short }: { question: Question; short?: boolean }) {
-  // Both set `display`.
-  const shape = short ? "line-clamp-2" : "block";
+  // Lines that are cut show no breaks: they hold more of a letter than its greeting.
+  const shape = short ? "line-clamp-2" : "block whitespace-pre-wrap";
   return (
     <p className="mt-1.5 flex items-start gap-2">
       <QuestionBadge question={question} />
       {question.answer !== null && (
         <span className="min-w-0 leading-6">
-          <bdi dir="auto" className={classes("said whitespace-pre-wrap font-medium", shape)}>
+          <bdi dir="auto" className={classes("said font-medium", shape)}>
             {question.answer}
           </bdi>
           {question.note !== undefined && (
-            <bdi
-              dir="auto"
-              className={classes("said whitespace-pre-wrap text-soft text-sm", shape)}
-            >
+            <bdi dir="auto" className={classes("said text-soft text-sm", shape)}>
               {question.note}
             </bdi>
           )}

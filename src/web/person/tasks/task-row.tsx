@@ -124,7 +124,8 @@ function Content({ task, open }: { task: Task; open: boolean }) {
 function Byline({ task: { key_id, status_note, silent_since } }: { task: Task }) {
   const key = useKey(key_id);
   return (
-    <span className="min-w-0 flex-1 truncate">
+    // Each text is cut by itself, at its own end, also if it runs from right to left.
+    <span className="flex min-w-0 flex-1 gap-1 overflow-hidden whitespace-nowrap">
       {/* First, so that a long name does not push it out of the line. */}
       {silent_since && (
         <>
@@ -132,11 +133,11 @@ function Byline({ task: { key_id, status_note, silent_since } }: { task: Task })
           {" · "}
         </>
       )}
-      <bdi className="text-soft">{labelOf(key)}</bdi>
+      <bdi className="max-w-2/3 shrink-0 truncate text-soft">{labelOf(key)}</bdi>
       {status_note !== null && (
         <>
           {" · "}
-          <bdi dir="auto">
+          <bdi dir="auto" className="truncate">
             <OneLine text={status_note} />
           </bdi>
         </>

@@ -161,7 +161,7 @@ function SaveCode({ title, code, onDone, children }: SaveCodeProps) {
           </>
         ) : (
           <>
-            Continue and save it later
+            Continue and save one later
             <ArrowRight aria-hidden className="size-4.5" />
           </>
         )}
