@@ -103,6 +103,14 @@ const REASONS: Readonly<Record<string, string>> = {
   not_for_target: "it cannot show this question",
   [QUIET]: "its quiet hours",
 };
+/** Reasons with which a delivery may have arrived, and what then follows the name of its target. */
+const UNSURE: Readonly<Record<string, string>> = {
+  restored: "may have got it before the server was restored from a backup",
+  unclear: "may have got it",
+};
+const unsureOf = ({ reason, sent_at }: ReportedTarget): string | undefined =>
+  sent_at === null && reason !== null ? UNSURE[reason] : undefined;
+
 const wordsOf = (reason: string | null): string =>
   reason === null ? "no reason is known" : (REASONS[reason] ?? reason);
 
@@ -195,7 +203,8 @@ function delivering(target: ReportedTarget, facts: ReportFacts): Entry[] {
     }
   } else if (status === "failed" || status === "suppressed") {
     const at = own.at(-1)?.at ?? failed_attempts.at(-1)?.at ?? question.expires_at;
-    const what = status === "failed" ? "was given up" : "got nothing";
+    const is_over = status === "failed" || unsureOf(target) !== undefined;
+    const what = is_over ? "was given up" : "got nothing";
     entries.push({
       at: Math.max(at, target.queued_at),
       text: `${capital(name)} ${what}: ${whyGivenUp(target, facts)}.`,
@@ -292,7 +301,10 @@ function whyNot(target: ReportedTarget, facts: ReportFacts): string {
   const { unconfirmed } = facts;
   const name = nameOf(target);
   const last = target.failed_attempts.at(-1)?.reason;
-  if (target.status === "queued" || target.reason === "expired") {
+  const unsure = unsureOf(target);
+  if (unsure !== undefined) return `${name} ${unsure}`;
+  const was_in_vain = target.reason === "question_ended" && last !== undefined;
+  if (target.status === "queued" || target.reason === "expired" || was_in_vain) {
     if (unconfirmed.has(target.id)) return `${name} has not accepted a test`;
     if (last !== undefined) return `${name} failed (${wordsOf(last)})`;
     return target.status === "queued" ? `${name} waits` : `${name} was not tried in time`;
@@ -344,5 +356,6 @@ function conclude(facts: ReportFacts): string {
   else if (end === null && facts.blocked_at !== null) whys.push("the account is blocked");
   const is_open = end === null && facts.page_is_open;
   whys.push(is_open ? "no page was open when it was asked" : "no page was open");
+  if (targets.some(unsureOf)) return `Nothing shows that it reached anybody: ${listOf(whys)}.`;
   return `${end ? "It reached nobody" : "It has reached nobody yet"}: ${listOf(whys)}.`;
 }

@@ -129,6 +129,26 @@ test("the conclusion says why a question reached nobody, or how far it got", () 
       },
       "got nothing (the question had ended before)",
     ],
+    [
+      {
+        targets: [
+          target({ status: "suppressed", reason: "restored" }),
+          target({ id: "dev_1", type: "apns", status: "failed", reason: "unclear" }),
+        ],
+      },
+      "Nothing shows that it reached anybody: the ntfy channel chn_1 may have got it before the server was restored from a backup, the device dev_1 may have got it and no page was open.",
+    ],
+    [
+      {
+        targets: [
+          target({
+            ...{ status: "failed", reason: "question_ended" },
+            failed_attempts: [{ at: 2, reason: "unreachable" }],
+          }),
+        ],
+      },
+      "It reached nobody: the ntfy channel chn_1 failed (unreachable) and no page was open.",
+    ],
     [{ targets: [target({ status: "failed", reason: "expired" })] }, "chn_1 was not tried in time"],
     [
       { targets: [target({ id: "dev_1", type: "apns", status: "sent", sent_at: 2 })] },
