@@ -1,6 +1,7 @@
 /** A real libSQL server process (sqld) on a temporary folder. */
 
 import { afterAll } from "bun:test";
+import { randomInt } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { tempFolder } from "./temp.ts";
@@ -97,7 +98,8 @@ const PORTS = { from: 11_000, to: 32_000 };
 /** A port that was free a moment ago, and that the system gives to no other program. */
 export function freePort(): number {
   for (;;) {
-    const port = PORTS.from + Math.floor(Math.random() * (PORTS.to - PORTS.from));
+    // Not from the seed of the run: its processes would all try the same ports.
+    const port = randomInt(PORTS.from, PORTS.to);
     try {
       Bun.listen({ hostname: "127.0.0.1", port, socket: { data() {} } }).stop(true);
       return port;
