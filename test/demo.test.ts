@@ -1,57 +1,8 @@
-/** `bun run demo` as a real process: its output, its exit, and its clean-up. */
+/** `bun run demo` as a real process; `test/soak/demo.test.ts` types answers, and ends it by signals. */
 
 import { describe, expect, test } from "bun:test";
-import { readdirSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import { startProcess } from "./support/process.ts";
+import { linesOf, runDemo } from "./support/demo.ts";
 import { freePort } from "./support/sqld.ts";
-import { createTestStore } from "./support/store.ts";
-import { tempFolder } from "./support/temp.ts";
-import { until } from "./support/until.ts";
-
-const DEMO = fileURLToPath(new URL("../scripts/demo.ts", import.meta.url));
-
-interface Run {
-  readonly args?: readonly string[];
-  readonly env?: Record<string, string>;
-  /** Lines typed once the demo asks for the answer. */
-  readonly typed?: readonly string[];
-  /** Sent once the demo asks for the answer. */
-  readonly signal?: NodeJS.Signals;
-}
-
-async function runDemo({ args = [], env = {}, typed, signal }: Run) {
-  const temp = tempFolder();
-  const child = Bun.spawn([process.execPath, DEMO, ...args], {
-    env: { PATH: process.env.PATH ?? "", TMPDIR: temp, ...env },
-    stdin: typed || signal ? "pipe" : "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const errors = child.stderr.text();
-  let out = "";
-  const decoder = new TextDecoder();
-  const read = (async () => {
-    for await (const chunk of child.stdout) out += decoder.decode(chunk, { stream: true });
-  })();
-  if (typed || signal) {
-    await until(() => out.includes("type the answer"));
-    if (signal) child.kill(signal);
-    for (const line of typed ?? []) child.stdin!.write(`${line}\n`);
-    child.stdin!.flush();
-  }
-  const code = await child.exited;
-  await read;
-  return { code, out, errors: await errors, left: readdirSync(temp) };
-}
-
-/** The lines of one role, in order; lines of different roles interleave freely. */
-function linesOf(role: string, out: string): string[] {
-  return out
-    .split("\n")
-    .filter((line) => line.startsWith(`${role} `))
-    .map((line) => line.slice(8));
-}
 
 /** Every event of a run with this answer. */
 function eventsWith(answer: string): string[] {
@@ -96,44 +47,6 @@ describe("demo", () => {
       "finishes the task",
     ]);
     expect(linesOf("event", out).sort()).toEqual(eventsWith("Staging").sort());
-  });
-
-  test("reads the answer from standard input and asks again after an invalid one", async () => {
-    const { code, out, left } = await runDemo({ typed: ["4", "nowhere"] });
-    expect({ code, left }).toEqual({ code: 0, left: [] });
-    expect(linesOf("person", out).slice(-5)).toEqual([
-      "1 Staging   2 Production   3 Nowhere",
-      "type the answer, 1 to 3, then Enter:",
-      "type the answer, 1 to 3, then Enter:",
-      'answers "Nowhere"',
-      "deletes the account",
-    ]);
-    expect(linesOf("event", out)).toContain('question.updated  answered  "Nowhere"');
-  });
-
-  test("uses the running server of --url or RELAY_URL and deletes its account there", async () => {
-    const server = await startProcess({ DATABASE_URL: (await createTestStore()).url });
-    for (const run of [
-      { args: ["--yes", "--url", `${server.url}/`] },
-      { args: ["--yes"], env: { RELAY_URL: server.url } },
-    ]) {
-      const { code, out, left } = await runDemo(run);
-      expect({ code, left }).toEqual({ code: 0, left: [] });
-      expect(out).toStartWith(`A person and an agent at ${server.url}\n`);
-      expect(linesOf("event", out).at(-1)).toBe("account.deleted");
-    }
-  });
-
-  test("SIGINT and SIGTERM stop its server and remove its store", async () => {
-    for (const [signal, expected] of [
-      ["SIGINT", 130],
-      ["SIGTERM", 143],
-    ] as const) {
-      const { code, out, errors, left } = await runDemo({ signal });
-      expect({ code, errors, left }).toEqual({ code: expected, errors: "", left: [] });
-      const url = /at (http\S+)/.exec(out)![1]!;
-      expect(await fetch(url).catch(() => "refused")).toBe("refused");
-    }
   });
 
   test("fails with one line and exit code 1", async () => {

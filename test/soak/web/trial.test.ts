@@ -2,7 +2,7 @@
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
-import { startTestApp } from "../support/app.ts";
+import { startTestApp } from "../../support/app.ts";
 import {
   createAgent,
   createPerson,
@@ -11,10 +11,10 @@ import {
   type Person,
   pair,
   WEBHOOK,
-} from "../support/client.ts";
-import { connectClient } from "../support/oauth.ts";
-import { browserTests, openPage, PHONE } from "./browser.ts";
-import { expectNoOverflow, violations } from "./page-checks.ts";
+} from "../../support/client.ts";
+import { connectClient } from "../../support/oauth.ts";
+import { browserTests, openPage, PHONE } from "../../web/browser.ts";
+import { expectNoOverflow, violations } from "../../web/page-checks.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();

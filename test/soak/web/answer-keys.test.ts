@@ -2,11 +2,11 @@
 
 import { expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { keyOf, keysOf, optionOf } from "../../src/web/person/questions/answer-keys.ts";
-import { startTestApp } from "../support/app.ts";
-import { ask, createPair } from "../support/client.ts";
-import { browserTests, card, openPage, PHONE, untilSteady } from "./browser.ts";
-import { untilFocused } from "./keys.ts";
+import { keyOf, keysOf, optionOf } from "../../../src/web/person/questions/answer-keys.ts";
+import { startTestApp } from "../../support/app.ts";
+import { ask, createPair } from "../../support/client.ts";
+import { browserTests, card, openPage, PHONE, untilSteady } from "../../web/browser.ts";
+import { untilFocused } from "../../web/keys.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();

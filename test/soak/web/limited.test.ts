@@ -1,10 +1,16 @@
 /** A page whose lists are rate limited still loads all of them. */
 
 import { expect } from "bun:test";
-import { startTestApp } from "../support/app.ts";
-import { createPair, createTask } from "../support/client.ts";
-import { until } from "../support/until.ts";
-import { browserTests, expectComplaints, keptIn, openProfile, untilLive } from "./browser.ts";
+import { startTestApp } from "../../support/app.ts";
+import { createPair, createTask } from "../../support/client.ts";
+import { until } from "../../support/until.ts";
+import {
+  browserTests,
+  expectComplaints,
+  keptIn,
+  openProfile,
+  untilLive,
+} from "../../web/browser.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();

@@ -1,10 +1,16 @@
 /** The account's devices when responses are lost. */
 
 import { expect } from "bun:test";
-import { startTestApp } from "../support/app.ts";
-import { startApple } from "../support/apple.ts";
-import { createPerson, DEVICE } from "../support/client.ts";
-import { browserTests, expectComplaints, goOffline, openPage, untilLive } from "./browser.ts";
+import { startTestApp } from "../../support/app.ts";
+import { startApple } from "../../support/apple.ts";
+import { createPerson, DEVICE } from "../../support/client.ts";
+import {
+  browserTests,
+  expectComplaints,
+  goOffline,
+  openPage,
+  untilLive,
+} from "../../web/browser.ts";
 
 const webTest = browserTests({ worker: true });
 /** With a device channel, the page shows devices; without one, only if one is registered. */

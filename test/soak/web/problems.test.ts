@@ -1,10 +1,10 @@
 /** `/problems/<code>` in a browser: accessible, light and dark, within the narrowest screen. */
 
 import { expect } from "bun:test";
-import { ERRORS, type ErrorCode } from "../../src/errors.ts";
-import { startTestApp } from "../support/app.ts";
-import { browserTests, openPage } from "./browser.ts";
-import { expectNoOverflow, violations } from "./page-checks.ts";
+import { ERRORS, type ErrorCode } from "../../../src/errors.ts";
+import { startTestApp } from "../../support/app.ts";
+import { browserTests, openPage } from "../../web/browser.ts";
+import { expectNoOverflow, violations } from "../../web/page-checks.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();

@@ -1,11 +1,11 @@
 /** The focus never jumps to the start of the page when its element is removed. */
 
 import { expect } from "bun:test";
-import { startTestApp } from "../support/app.ts";
-import { ask, createAgent, createPair, createTask } from "../support/client.ts";
-import { until } from "../support/until.ts";
-import { browserTests, go, openPage, PHONE } from "./browser.ts";
-import { act, actInDialog, untilFocused } from "./keys.ts";
+import { startTestApp } from "../../support/app.ts";
+import { ask, createAgent, createPair, createTask } from "../../support/client.ts";
+import { until } from "../../support/until.ts";
+import { browserTests, go, openPage, PHONE } from "../../web/browser.ts";
+import { act, actInDialog, untilFocused } from "../../web/keys.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
