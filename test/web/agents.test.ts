@@ -4,6 +4,7 @@ import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPair, createTask } from "../support/client.ts";
 import { browserTests, go, openPage, PHONE, untilLive } from "./browser.ts";
+import { resumeTime, stopTime } from "./page-time.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -40,9 +41,11 @@ webTest("agents show counts, client and host, and can be renamed and deleted", a
   await page.goBack();
   await part("Key").click();
   await page.clock.install();
+  await stopTime(page);
   await page.getByRole("button", { name: "Delete agent" }).click();
   await page.getByText("No agents yet").waitFor();
   expect((await agent.send("GET /v1/tasks")).status).toBe(200);
+  await resumeTime(page);
   await page.clock.fastForward(6_100);
   await other.getByText("No agents yet").waitFor();
   // No events follow for its tasks and questions (§7.3.1), but they disappear too.

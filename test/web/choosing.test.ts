@@ -15,6 +15,7 @@ import {
 } from "./browser.ts";
 import { untilFocused } from "./keys.ts";
 import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
+import { resumeTime, stopTime } from "./page-time.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -71,6 +72,7 @@ webTest(
     await untilFocused(page, /^button: Task 2/);
     await box(page, "Task 4").press("Shift+X");
     await bar(page).getByText("3 chosen").waitFor();
+    await stopTime(page);
     await bar(page).getByRole("button", { name: "Finish 3" }).click();
     await page.getByText("3 tasks finished", { exact: true }).waitFor();
     await bar(page).waitFor({ state: "detached" });
@@ -82,6 +84,7 @@ webTest(
     await bar(page).getByRole("button", { name: "Choose all" }).click();
     await bar(page).getByRole("button", { name: "Finish 6" }).click();
     await undo(page).waitFor();
+    await resumeTime(page);
     await page.clock.fastForward(6_100);
     await until(async () => (await statuses()).every((status) => status === "done"));
   },
@@ -124,9 +127,11 @@ webTest("a long press chooses on a phone, and what fails says which task it was"
     }
     now--;
   });
+  await stopTime(page);
   await bar(page).getByRole("button", { name: "Delete 8" }).tap();
   await page.getByText("8 tasks deleted", { exact: true }).waitFor();
   await agent.send(`PATCH /v1/tasks/${ids[7]}`, { status: "done" });
+  await resumeTime(page);
   await page.clock.fastForward(6_100);
   await until(() => deleted.length === 6);
   expect(refused).toBe(1);

@@ -17,6 +17,7 @@ import {
 } from "./browser.ts";
 import { untilFocused } from "./keys.ts";
 import { drawn, expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
+import { resumeTime, stopTime } from "./page-time.ts";
 
 const webTest = browserTests({ worker: true });
 const app = await startTestApp();
@@ -75,6 +76,7 @@ async function remove(page: Page, title: string): Promise<void> {
 webTest("a finished task can be undone by the keyboard, and is sent after 6 seconds", async () => {
   const { page, statusOf } = await open(["Fix the login", "Another"]);
   const requests = changesIn(page);
+  await stopTime(page);
   await press(finish(page, "Fix the login"));
   await bars(page).getByText("Task finished Fix the login").waitFor();
   await page
@@ -84,7 +86,7 @@ webTest("a finished task can be undone by the keyboard, and is sent after 6 seco
   await finish(page, "Fix the login").waitFor({ state: "detached" });
   // The focus is where the row was, and the bar hides no control.
   await untilFocused(page, /^(a|button): /);
-  await page.clock.fastForward(5_000);
+  await stopTime(page, 5_000);
   await page.keyboard.press("Control+z");
   await finish(page, "Fix the login").waitFor();
   expect(await bars(page).count()).toBe(0);
@@ -93,6 +95,7 @@ webTest("a finished task can be undone by the keyboard, and is sent after 6 seco
   // The time does not run out while the focus is on the button.
   await press(finish(page, "Fix the login"));
   await undo(page).focus();
+  await resumeTime(page);
   await page.clock.fastForward(20_000);
   expect(await statusOf("Fix the login")).toBe("todo");
   await page.keyboard.press("Enter");
@@ -100,12 +103,14 @@ webTest("a finished task can be undone by the keyboard, and is sent after 6 seco
   expect(await stored(page)).toBeNull();
 
   // In a field, the keys undo typing.
+  await stopTime(page);
   await press(finish(page, "Fix the login"));
   await go(page, "search");
   const field = page.getByRole("searchbox");
   await field.fill("x");
   await field.press("Control+z");
   await undo(page).waitFor();
+  await resumeTime(page);
   await page.clock.fastForward(6_100);
   await until(async () => (await statusOf("Fix the login")) === "done");
   await until(async () => (await stored(page)) === null);
@@ -174,6 +179,7 @@ webTest("a change is kept over a reload, and is sent when the page is left or hi
   expectComplaints(/404/);
   const { page, statusOf } = await open(["Reloaded", "Left", "Hidden"]);
   const requests = changesIn(page);
+  await stopTime(page);
   await remove(page, "Reloaded");
   await page.reload();
   await undo(page).waitFor();
@@ -187,6 +193,7 @@ webTest("a change is kept over a reload, and is sent when the page is left or hi
   await page.reload();
   await undo(page).waitFor();
   await untilLive(page);
+  await resumeTime(page);
   await page.clock.fastForward(6_100);
   await until(async () => (await statusOf("Reloaded")) === "gone");
 
@@ -226,6 +233,7 @@ webTest("a deleted agent disappears with all it has, and Undo brings everything 
   const { page, agent, person, statusOf } = await open(["Its task"]);
   const other = await createAgent(app.url, person, "Stays");
   await go(page, `agents/${agent.key.id}/key`);
+  await stopTime(page);
   await page.getByRole("button", { name: "Delete agent" }).click();
   await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
   await bars(page).getByText(`Agent deleted ${agent.key.label}`).waitFor();
@@ -246,6 +254,7 @@ webTest("a deleted agent disappears with all it has, and Undo brings everything 
   await go(page, `agents/${agent.key.id}/key`);
   await page.getByRole("button", { name: "Delete agent" }).click();
   await undo(page).waitFor();
+  await resumeTime(page);
   await page.clock.fastForward(6_100);
   await until(async () => (await statusOf("Its task")) === "gone");
   expect((await agent.send("GET /v1/tasks")).status).toBe(401);
