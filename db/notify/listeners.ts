@@ -14,6 +14,27 @@ const known = sql`(select value from json_each(${p("types")}))`;
 const served = sql`(exists (select 1 from channels c where c.listener = l.key and c.type in ${known})
   or exists (select 1 from channel_links c where c.listener = l.key and c.type in ${known}))`;
 
+/**
+ * How many listening channels the account of a listener (`l`) had before this one; the least, over some of its accounts.
+ * By this order, an account with many channels does not take the places of accounts with one.
+ */
+const place = sql`(select min(place) from (
+    select (select count(*) from channels b where b.account_id = c.account_id and b.listener is not null and b.state <> 'gone' and b.id < c.id) as place
+      from (select account_id, id from channels where listener = l.key limit 20) c
+    union all
+    select (select count(*) from channels b where b.account_id = c.account_id and b.listener is not null and b.state <> 'gone')
+      from (select account_id from channel_links where listener = l.key limit 20) c))`;
+
+const free = (side: ReturnType<typeof sql>) => sql`select * from (
+    select key from listeners l where (+lease is null or +lease in (select value from json_each(${p("lapsed")})))
+      and key ${side} ${p("start")} and ${served} order by key limit 1000)`;
+/**
+ * Listeners (`l`) that are free or whose lease is one of `lapsed` (JSON list): a thousand on either side of `start`. A
+ * random digest as `start` lets each of more have its turn, whatever keys somebody has chosen. The `+` keeps SQLite to the
+ * order of keys, so that it stops after a thousand.
+ */
+const candidates = sql`(${free(sql`>=`)} union all ${free(sql`<`)}) l`;
+
 /** The newest version, and whether a listener that this process could serve (`types`: JSON list) has no lease. */
 export const listenerNews = statement(
   sql`select coalesce((select max(version) from listeners), 0), exists (select 1 from listeners l where lease is null and ${served})`,
@@ -26,11 +47,10 @@ export const leasesOfListeners = statement(
   { returns: rowsOf<[lease: string]>() },
 );
 
-/** Leases at most `limit` listeners that are free or whose lease is one of `lapsed` (JSON list). */
+/** Leases at most `limit` of the {@link candidates}, the first of each account first. */
 export const claimListeners = statement(
   sql`update listeners set lease = ${p("lease")} where key in (
-    select key from listeners l where (lease is null or lease in (select value from json_each(${p("lapsed")})))
-      and ${served} limit ${p("limit")})
+    select key from ${candidates} order by ${place} limit ${p("limit")})
     returning key, position, version`,
   { returns: rowsOf<[key: string, position: string | null, version: number]>() },
 );
@@ -39,6 +59,16 @@ export const claimListeners = statement(
 export const renewListeners = statement(
   sql`update listeners set lease = ${p("lease")} where ${mine} returning key`,
   { returns: rowsOf<[key: string]>() },
+);
+
+/**
+ * Listeners of a process, the last of each account first, and {@link candidates} in the opposite order; at most `limit`
+ * of each.
+ */
+export const placesOfListeners = statement(
+  sql`select * from (select key, 1, ${place} as place from listeners l where ${mine} order by place desc limit ${p("limit")})
+    union all select * from (select key, 0, ${place} as place from ${candidates} order by place limit ${p("limit")})`,
+  { returns: rowsOf<[key: string, mine: 0 | 1, place: number | null]>() },
 );
 
 /** Gives listeners back: those in `keys` (JSON list). */

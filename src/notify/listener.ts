@@ -11,11 +11,13 @@ import {
   membersOfListeners,
   moveListener,
   noteListening,
+  placesOfListeners,
   releaseListeners,
   renewListeners,
 } from "../../db/notify/listeners.ts";
 import { IN_BACKGROUND, type Statement } from "../../db/store/store.ts";
 import { PLACES } from "../../db/store/vault.ts";
+import { digest } from "../ids.ts";
 import { describeError } from "../log.ts";
 import type { ListenerHealth } from "../model/notification.ts";
 import { createOutage } from "../observability/outages.ts";
@@ -35,7 +37,7 @@ import { POLL_EVERY } from "./worker-loop.ts";
 const RENEW_EVERY = 10;
 /** Seconds before another process may take a lease by which this one has stopped. */
 const MARGIN = 2;
-/** Keys that one process listens for. The rest is left to other processes. */
+/** Keys that one process listens for: the first of each account first. The rest is left to other processes. */
 const LISTENERS = 1_000;
 /** Keys that one claim takes, and whose channels one read returns. */
 const CLAIMED = 100;
@@ -48,12 +50,14 @@ export type Listener = ReturnType<typeof createListener>;
 
 interface ListenerOptions extends Omit<ConnectionDeps, "turn" | "changed" | "report"> {
   readonly channels: readonly Channel[];
+  /** Keys that it listens for at most; 1,000 when absent. */
+  readonly most_keys?: number;
   /** Real time, also in tests: for a stop. */
   readonly timers: Pick<ConnectionDeps["clock"], "after">;
 }
 
 export function createListener(options: ListenerOptions) {
-  const { store, clock, timers, ids, log, channels } = options;
+  const { store, clock, timers, ids, log, channels, most_keys = LISTENERS } = options;
   const outage = createOutage({ clock, log, over: "listeners work again" });
   const failing = createFailureLog({ clock, log });
   const able = channels.filter(({ listen }) => listen);
@@ -123,7 +127,7 @@ export function createListener(options: ListenerOptions) {
   };
 
   const claim = async (lapsed: readonly string[]): Promise<void> => {
-    const limit = Math.min(CLAIMED, LISTENERS - held.size);
+    const limit = Math.min(CLAIMED, most_keys - held.size);
     if (limit <= 0) return;
     const since = clock.elapsed();
     if (leases.length === 0) {
@@ -134,6 +138,7 @@ export function createListener(options: ListenerOptions) {
     const claiming = claimListeners({
       lease: leases.at(-1)!,
       lapsed: JSON.stringify(others),
+      start: digest(ids.unique()),
       types,
       limit,
     });
@@ -145,6 +150,22 @@ export function createListener(options: ListenerOptions) {
       rows.map(([key]) => key),
       new Map(rows.map(([key, position]) => [key, position])),
     );
+  };
+
+  /** Without room, gives up keys for free ones of accounts that are served less. The next claim takes those. */
+  const makeRoom = async (): Promise<void> => {
+    const start = digest(ids.unique());
+    const looked_at = { types, lapsed: "[]", start, limit: CLAIMED };
+    const rows = await store.read(placesOfListeners({ ...mine(), ...looked_at }));
+    const placesOf = (side: 0 | 1) => rows.filter(([, one]) => one === side);
+    const free = placesOf(0);
+    const given_up = placesOf(1)
+      .filter(([, , place], i) => (place ?? 0) > (free[i]?.[2] ?? Number.POSITIVE_INFINITY))
+      .map(([key]) => key);
+    if (given_up.length === 0) return;
+    const release = releaseListeners({ ...mine(), keys: JSON.stringify(given_up) });
+    await store.write([release], IN_BACKGROUND);
+    for (const key of given_up) drop(key);
   };
 
   /** The address of a channel or link; null for one that was encrypted with another key. */
@@ -223,7 +244,8 @@ export function createListener(options: ListenerOptions) {
   };
 
   const look = async (): Promise<void> => {
-    if (held.size > 0 && clock.elapsed() >= renew_at) await renew();
+    const renews = held.size > 0 && clock.elapsed() >= renew_at;
+    if (renews) await renew();
     const [news, lapsed] = await Promise.all([store.read(listenerNews({ types })), lookAtLeases()]);
     const [newest, free] = news[0]!;
     const others = (lapsed ?? []).filter((lease) => !leases.includes(lease));
@@ -234,6 +256,7 @@ export function createListener(options: ListenerOptions) {
       for (let i = 0; i < known.length; i += CLAIMED) await load(known.slice(i, i + CLAIMED));
     }
     version = newest;
+    if (renews && free === 1 && held.size >= most_keys) await makeRoom();
     if (free === 1 || others.length > 0) await claim(others);
     await flush();
     outage.works();
@@ -304,7 +327,7 @@ export function createListener(options: ListenerOptions) {
         };
       }),
 
-    /** Keys that this process listens for, at most {@link LISTENERS}. */
+    /** Keys that this process listens for, at most `most_keys`. */
     keys: (): number => held.size,
 
     /** Answers that came to this process since its start, by what became of them (`ListenOutcome.is`). */

@@ -48,6 +48,7 @@ const BOUNDED: readonly (readonly [part: string, bound: string])[] = [
   ["and silent_since is not null and silent_due_at is null limit", "the limit"],
   ["from t where is_reminder or not was_shown", "targets of the questions of a step"],
   ["from (select id, due_at, claimed_at, error_at from channels", "the limit of a look"],
+  ["order by key limit 1000)", "2,000 listeners without a process, and 20 channels of each"],
   ["with recursive a(id) as", "the limit: accounts of one read"],
   ["row_number() over (partition by m.channel_id", "messages that one claim takes"],
   ["join webhook_messages m on m.seq in", "webhooks with a message that is due"],
