@@ -51,7 +51,9 @@ test("README's relay command prints what relay prints, and nothing about the scr
     cwd: new URL("../../", import.meta.url).pathname,
   });
   expect([exitCode, stdout.toString()]).toEqual([3, ""]);
-  expect(stderr.toString()).toMatch(/^relay: [^\n]+\n$/);
+  // On a busy machine Bun takes the disk for a network drive.
+  const said = stderr.toString().replace(/^.*Slow filesystem detected.*\n/m, "");
+  expect(said).toMatch(/^relay: [^\n]+\n$/);
 });
 
 /** The address and header that a command gives its client, as the shell reads the line. */
