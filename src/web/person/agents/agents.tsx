@@ -169,7 +169,7 @@ function LastSeen({ agent: { last_used_at, last_client, last_host } }: { agent: 
       {last_host && <bdi>{last_host}</bdi>}
       {last_used_at !== null && (
         <>
-          {last_client || last_host ? " · last request " : "Last request "}
+          {last_client || last_host ? " · used " : "Used "}
           <AgoInLink at={last_used_at} />
         </>
       )}
