@@ -162,9 +162,12 @@ export function createWaiters({ feed, clock }: { feed: Feed; clock: Clock }) {
         if (signal.aborted) throw new ClientGone();
         const until = clock.elapsed() + seconds;
         for (;;) {
+          const left = until - clock.elapsed();
+          // The time was up during the read.
+          if (left <= 0) sleep.end();
           const waking = sleep.asleep();
           if (waking) {
-            cancel = arm(sleep, until - clock.elapsed(), found.again_in);
+            cancel = arm(sleep, left, found.again_in);
             asleep++;
             try {
               await waking;

@@ -46,6 +46,26 @@ test("a wait ends pending after its seconds, and can be sent again [§6.1] [§6.
   }
 });
 
+test("a wait whose time is up during a read ends after one more [§6.1]", async () => {
+  const slow = Promise.withResolvers<void>();
+  let reads = 0;
+  const wait = app.waits.wait({
+    owner: "slow",
+    subjects: ["slow"],
+    seconds: 5,
+    signal: new AbortController().signal,
+    async read() {
+      if (++reads === 2) await slow.promise;
+      return { value: reads, done: false, again_in: 1 };
+    },
+  });
+  await asleep(1);
+  await clock.advance(1);
+  await clock.advance(10);
+  slow.resolve();
+  expect(await wait).toBe(3);
+});
+
 test("a wait that would outlast expires_at returns expired at that time [§6.3]", async () => {
   const { agent } = await createPair(app.url);
   const { id } = await ask(agent.send, { prompt: "p", expires_in: 60 });

@@ -23,7 +23,7 @@ const TIMEOUT = 120_000;
  * time. More of them take more CPU time and finish no sooner.
  */
 const WORKERS: Record<Store, number> = {
-  embedded: Math.min(Math.ceil(1.5 * availableParallelism()), 8),
+  embedded: Math.min(2 * availableParallelism(), 8),
   server: Math.min(availableParallelism(), 4),
 };
 /** How many files are shown with their times. */
