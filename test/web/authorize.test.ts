@@ -4,15 +4,8 @@ import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { client, createAgent, createPerson } from "../support/client.ts";
-import {
-  connectClient,
-  createVerifier,
-  postForm,
-  register,
-  requestTokens,
-  sealedOf,
-} from "../support/oauth.ts";
-import { until } from "../support/until.ts";
+import { connectClient, postForm, sealedOf } from "../support/oauth.ts";
+import { answers, startProgram } from "./authorize-scene.ts";
 import {
   browserTests,
   expectComplaints,
@@ -28,47 +21,6 @@ const webTest = browserTests();
 const app = await startTestApp();
 const { url } = app;
 
-/** What the program received at its redirect address. */
-const answers: Record<string, string>[] = [];
-const program = Bun.serve({
-  port: 0,
-  hostname: "127.0.0.1",
-  fetch(request) {
-    const { pathname, searchParams } = new URL(request.url);
-    if (pathname === "/callback") answers.push(Object.fromEntries(searchParams));
-    return new Response("<!doctype html><html lang=en><title>Program</title><p>Signed in", {
-      headers: { "content-type": "text/html" },
-    });
-  },
-});
-const REDIRECT = `http://127.0.0.1:${program.port}/callback`;
-
-/** A program that requests access: the address that it opens, and how it uses the code. */
-async function startProgram(client_name = "Test program") {
-  const client_id = await register(url, { client_name, redirect_uris: [REDIRECT] });
-  const { verifier, challenge } = createVerifier();
-  const fields = {
-    response_type: "code",
-    client_id,
-    redirect_uri: REDIRECT,
-    code_challenge: challenge,
-    code_challenge_method: "S256",
-    state: crypto.randomUUID(),
-  };
-  return {
-    at: `oauth/authorize?${new URLSearchParams(fields)}`,
-    answer: () => until(() => answers.find(({ state }) => state === fields.state)),
-    redeem: (code: string) =>
-      requestTokens(url, {
-        grant_type: "authorization_code",
-        code,
-        client_id,
-        redirect_uri: REDIRECT,
-        code_verifier: verifier,
-      }),
-  };
-}
-
 const press = async (page: Page, name: string) => {
   const button = page.getByRole("button", { name, exact: true });
   await untilSteady(button);
@@ -80,7 +32,7 @@ const TITLE = "A program asks for access";
 webTest("a program gets access to a new agent with one tap, and none before it", async () => {
   const person = await createPerson(url);
   const agents = async () => (await person.send("GET /v1/keys")).body.keys;
-  const asking = await startProgram();
+  const asking = await startProgram(url);
   // Taps at the very moment at which the buttons appear.
   const page = await openPage(url, { as: person, size: PHONE, at: "#/account" });
   await page.addInitScript(() => {
@@ -119,7 +71,7 @@ webTest(
   "a coding agent's request says how it also asks before it runs something, and is approved as any other",
   async () => {
     const person = await createPerson(url);
-    const asking = await startProgram("Claude Code (relay)");
+    const asking = await startProgram(url, "Claude Code (relay)");
     const page = await openPage(url, { as: person, size: PHONE, at: "#/account" });
     await page.goto(`${url}/${asking.at}`);
     const more = page.getByRole("button", { name: "Also ask me before it runs something" });
@@ -138,7 +90,7 @@ webTest(
     await page.getByText("Signed in").waitFor();
     // A phone in the network has another address than the client.
     expectComplaints(/Cross-Origin-Opener-Policy header has been ignored/);
-    const { at } = await startProgram("Claude Code (relay)");
+    const { at } = await startProgram(url, "Claude Code (relay)");
     const sealed = sealedOf(await fetch(`${url}/${at}`, { redirect: "manual" }));
     const lan = url.replace("127.0.0.1", LAN_NAME);
     const phone = await openPage(lan, { as: person, at: "#/account" });
@@ -146,7 +98,7 @@ webTest(
     await phone.getByRole("button", { name: "Approve" }).waitFor();
     expect(await phone.getByRole("button", { name: /^Also ask me/ }).count()).toBe(0);
     // Other programs have no permission prompts.
-    await page.goto(`${url}/${(await startProgram()).at}`);
+    await page.goto(`${url}/${(await startProgram(url)).at}`);
     await page.getByRole("button", { name: "Approve" }).waitFor();
     expect(await more.count()).toBe(0);
   },
@@ -156,7 +108,7 @@ webTest(
   "a browser without a sign-in waits for another device to approve, then returns to the program",
   async () => {
     const person = await createPerson(url);
-    const asking = await startProgram();
+    const asking = await startProgram(url);
     const waiting = await openPage(url, { at: asking.at });
     await waiting.getByRole("heading", { name: TITLE }).waitFor();
     const code = (await waiting.locator("p.font-mono").textContent())!;

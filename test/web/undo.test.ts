@@ -1,23 +1,24 @@
 /** Changes that can be undone: shown at once, sent after some seconds or when the page is left, never lost. */
 
 import { expect } from "bun:test";
-import type { BrowserContext, Page, Request } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
-import { createAgent, createPair, createTask } from "../support/client.ts";
+import { createAgent } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import {
-  browserTests,
-  DESK,
-  expectComplaints,
-  go,
-  openProfile,
-  PHONE,
-  press,
-  untilLive,
-} from "./browser.ts";
+import { browserTests, DESK, expectComplaints, go, PHONE, press, untilLive } from "./browser.ts";
 import { untilFocused } from "./keys.ts";
 import { drawn, expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
 import { resumeTime, stopTime } from "./page-time.ts";
+import {
+  bars,
+  changesIn,
+  finish,
+  openTasks,
+  remove,
+  row,
+  sheet,
+  stored,
+  undo,
+} from "./undo-scene.ts";
 
 const webTest = browserTests({ worker: true });
 const app = await startTestApp();
@@ -25,56 +26,8 @@ const app = await startTestApp();
 /** Folder for screenshots to look at; none when unset. */
 const PICTURES = process.env.RELAY_TEST_PICTURES;
 
-const sheet = (page: Page) => page.getByRole("dialog");
-const bars = (page: Page) => page.getByRole("region", { name: "Recent changes" });
-const undo = (page: Page) => page.getByRole("button", { name: "Undo", exact: true });
-const row = (page: Page, title: string) => page.locator("main li", { hasText: title });
-const finish = (page: Page, title: string) =>
-  page.getByRole("button", { name: `Finish: ${title}` });
-const stored = (page: Page) => page.evaluate(() => localStorage.getItem("relay.changes"));
-
-/** Requests that change tasks or agents, by the names of their procedures. */
-function changesIn(from: Page | BrowserContext): string[] {
-  const found: string[] = [];
-  const note = (request: Request) => {
-    const [, names] =
-      /\/trpc\/((?:tasks\.(?:update|delete)|keys\.delete)[^?]*)/.exec(request.url()) ?? [];
-    if (names) found.push(...names.split(","));
-  };
-  if ("keyboard" in from) from.on("request", note);
-  else from.on("request", note);
-  return found;
-}
-
-/** An account with these tasks, and a page whose clock the test moves. */
-async function open(titles: readonly string[], options: { size?: typeof DESK; touch?: true } = {}) {
-  const { person, agent } = await createPair(app.url);
-  const ids: Record<string, string> = {};
-  for (const title of titles) ids[title] = (await createTask(agent.send, { title })).id;
-  const context = await openProfile(app.url, { as: person, ...options });
-  const tab = async () => {
-    const page = await context.newPage();
-    await page.clock.install();
-    await page.goto(`${app.url}/#/tasks`);
-    await untilLive(page);
-    return page;
-  };
-  const statusOf = async (title: string) => {
-    const { status, body } = await agent.send(`GET /v1/tasks/${ids[title]}`);
-    return status === 200 ? body.status : "gone";
-  };
-  return { person, agent, ids, context, tab, page: await tab(), statusOf };
-}
-
-async function remove(page: Page, title: string): Promise<void> {
-  await page.getByRole("link", { name: title }).click();
-  await sheet(page).getByRole("button", { name: "Delete" }).click();
-  await row(page, title).waitFor({ state: "detached" });
-  await sheet(page).waitFor({ state: "detached" });
-}
-
 webTest("a finished task can be undone by the keyboard, and is sent after 6 seconds", async () => {
-  const { page, statusOf } = await open(["Fix the login", "Another"]);
+  const { page, statusOf } = await openTasks(app.url, ["Fix the login", "Another"]);
   const requests = changesIn(page);
   await stopTime(page);
   await press(finish(page, "Fix the login"));
@@ -126,10 +79,14 @@ for (const [name, size, touch] of [
     `deleting and cancelling ask nothing, and Undo is one tap away on a ${name}`,
     async () => {
       const long = "Supercalifragilisticexpialidocious ".repeat(4).trim();
-      const { page, agent, statusOf, ids } = await open([long, "שלום עולם", "Third", "Fourth"], {
-        size,
-        ...(touch && { touch }),
-      });
+      const { page, agent, statusOf, ids } = await openTasks(
+        app.url,
+        [long, "שלום עולם", "Third", "Fourth"],
+        {
+          size,
+          ...(touch && { touch }),
+        },
+      );
       // The time to undo does not run out meanwhile.
       const at = Date.now();
       await page.clock.setFixedTime(at);
@@ -177,7 +134,7 @@ for (const [name, size, touch] of [
 webTest("a change is kept over a reload, and is sent when the page is left or hidden", async () => {
   // A deletion that was sent while the page was left is confirmed by a second one.
   expectComplaints(/404/);
-  const { page, statusOf } = await open(["Reloaded", "Left", "Hidden"]);
+  const { page, statusOf } = await openTasks(app.url, ["Reloaded", "Left", "Hidden"]);
   const requests = changesIn(page);
   await stopTime(page);
   await remove(page, "Reloaded");
@@ -218,7 +175,7 @@ webTest("a change is kept over a reload, and is sent when the page is left or hi
 });
 
 webTest("signing out sends what waits", async () => {
-  const { page, statusOf, person } = await open(["Before signing out"]);
+  const { page, statusOf, person } = await openTasks(app.url, ["Before signing out"]);
   await remove(page, "Before signing out");
   await go(page, "account");
   await page.getByRole("button", { name: "Sign out", exact: true }).click();
@@ -230,7 +187,7 @@ webTest("signing out sends what waits", async () => {
 });
 
 webTest("a deleted agent disappears with all it has, and Undo brings everything back", async () => {
-  const { page, agent, person, statusOf } = await open(["Its task"]);
+  const { page, agent, person, statusOf } = await openTasks(app.url, ["Its task"]);
   const other = await createAgent(app.url, person, "Stays");
   await go(page, `agents/${agent.key.id}/key`);
   await stopTime(page);

@@ -4,55 +4,13 @@ import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { startTestApp } from "../../support/app.ts";
 import { createAgent, createPerson, pair } from "../../support/client.ts";
-import { createVerifier, register, requestTokens } from "../../support/oauth.ts";
-import { until } from "../../support/until.ts";
+import { startProgram } from "../../web/authorize-scene.ts";
 import { browserTests, expectComplaints, go, openPage, untilSteady } from "../../web/browser.ts";
 import { violations } from "../../web/page-checks.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
 const { url } = app;
-
-/** What the program received at its redirect address. */
-const answers: Record<string, string>[] = [];
-const program = Bun.serve({
-  port: 0,
-  hostname: "127.0.0.1",
-  fetch(request) {
-    const { pathname, searchParams } = new URL(request.url);
-    if (pathname === "/callback") answers.push(Object.fromEntries(searchParams));
-    return new Response("<!doctype html><html lang=en><title>Program</title><p>Signed in", {
-      headers: { "content-type": "text/html" },
-    });
-  },
-});
-const REDIRECT = `http://127.0.0.1:${program.port}/callback`;
-
-/** A program that requests access: the address that it opens, and how it uses the code. */
-async function startProgram(client_name = "Test program") {
-  const client_id = await register(url, { client_name, redirect_uris: [REDIRECT] });
-  const { verifier, challenge } = createVerifier();
-  const fields = {
-    response_type: "code",
-    client_id,
-    redirect_uri: REDIRECT,
-    code_challenge: challenge,
-    code_challenge_method: "S256",
-    state: crypto.randomUUID(),
-  };
-  return {
-    at: `oauth/authorize?${new URLSearchParams(fields)}`,
-    answer: () => until(() => answers.find(({ state }) => state === fields.state)),
-    redeem: (code: string) =>
-      requestTokens(url, {
-        grant_type: "authorization_code",
-        code,
-        client_id,
-        redirect_uri: REDIRECT,
-        code_verifier: verifier,
-      }),
-  };
-}
 
 const press = async (page: Page, name: string) => {
   const button = page.getByRole("button", { name, exact: true });
@@ -68,7 +26,7 @@ webTest(
     const person = await createPerson(url);
     const agent = await createAgent(url, person, "Test program");
     await createAgent(url, person, "Another");
-    const asking = await startProgram();
+    const asking = await startProgram(url);
     const page = await openPage(url, { as: person, at: "#/account" });
     await page.goto(`${url}/${asking.at}`);
     await page.getByRole("heading", { name: TITLE }).waitFor();
@@ -82,7 +40,7 @@ webTest(
 webTest("a browser that was just added leaves the approval to another device", async () => {
   const person = await createPerson(url);
   const phone = await pair(url, person, "Phone");
-  const asking = await startProgram();
+  const asking = await startProgram(url);
   const added = await openPage(url, { as: phone });
   await added.goto(`${url}/${asking.at}`);
   await added.getByText("can't approve programs yet").waitFor();

@@ -1,8 +1,7 @@
 /** Adding a browser when a response is lost, or a link or code is not valid any more. */
 
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import type { Page } from "playwright-core";
-import { browserLabel } from "../../../src/web/state/browser-label.ts";
 import { startTestApp } from "../../support/app.ts";
 import { client, createPerson, newToken, type Person } from "../../support/client.ts";
 import { until } from "../../support/until.ts";
@@ -197,68 +196,4 @@ webTest("an expired pairing code is replaced when the person asks for it", async
   await page.getByText(code).waitFor();
   // On loopback there is no address for another device.
   await page.getByText("There's no QR code").waitFor();
-});
-
-test("a browser's label comes from its user agent", () => {
-  const webkit = "AppleWebKit/605.1.15 (KHTML, like Gecko)";
-  const blink = "AppleWebKit/537.36 (KHTML, like Gecko)";
-  const names: readonly (readonly [agent: string, touches: number, name: string])[] = [
-    [
-      `Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) ${webkit} Version/18.5 Mobile/15E148 Safari/604.1`,
-      5,
-      "Safari on iPhone",
-    ],
-    [
-      `Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) ${webkit} CriOS/141.0 Mobile/15E148 Safari/604.1`,
-      5,
-      "Chrome on iPhone",
-    ],
-    [
-      `Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) ${webkit} FxiOS/144.0 Mobile/15E148 Safari/605.1.15`,
-      5,
-      "Firefox on iPhone",
-    ],
-    [
-      `Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) ${webkit} Version/18.5 Safari/605.1.15`,
-      0,
-      "Safari on Mac",
-    ],
-    [
-      `Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) ${webkit} Version/18.5 Safari/605.1.15`,
-      5,
-      "Safari on iPad",
-    ],
-    [
-      `Mozilla/5.0 (Linux; Android 15; Pixel 9) ${blink} Chrome/141.0.0.0 Mobile Safari/537.36`,
-      5,
-      "Chrome on Android",
-    ],
-    [
-      `Mozilla/5.0 (Linux; Android 15; SM-S928B) ${blink} SamsungBrowser/28.0 Chrome/130.0.0.0 Mobile Safari/537.36`,
-      5,
-      "Samsung Internet on Android",
-    ],
-    [
-      `Mozilla/5.0 (Windows NT 10.0; Win64; x64) ${blink} Chrome/141.0.0.0 Safari/537.36 Edg/141.0.0.0`,
-      0,
-      "Edge on Windows",
-    ],
-    [
-      `Mozilla/5.0 (X11; CrOS x86_64 14541.0.0) ${blink} Chrome/141.0.0.0 Safari/537.36`,
-      0,
-      "Chrome on ChromeOS",
-    ],
-    [
-      `Mozilla/5.0 (X11; Linux x86_64) ${blink} Chrome/141.0.0.0 Safari/537.36 OPR/125.0.0.0`,
-      0,
-      "Opera on Linux",
-    ],
-    [
-      "Mozilla/5.0 (X11; Linux x86_64; rv:144.0) Gecko/20100101 Firefox/144.0",
-      0,
-      "Firefox on Linux",
-    ],
-    ["curl/8.5.0", 0, "Browser"],
-  ];
-  for (const [agent, touches, name] of names) expect(browserLabel(agent, touches)).toBe(name);
 });

@@ -1,21 +1,27 @@
 /** Undo beside failures: without the server, in several tabs, after changes by others, and when the sign-in ends. */
 
 import { expect } from "bun:test";
-import type { BrowserContext, Page, Request } from "playwright-core";
 import { startTestApp } from "../../support/app.ts";
-import { createPair, createTask } from "../../support/client.ts";
 import { until } from "../../support/until.ts";
 import {
   browserTests,
-  type DESK,
   expectComplaints,
   goOffline,
   keptIn,
-  openProfile,
   press,
   untilLive,
 } from "../../web/browser.ts";
 import { untilSettled, violations } from "../../web/page-checks.ts";
+import {
+  bars,
+  changesIn,
+  finish,
+  openTasks,
+  remove,
+  row,
+  stored,
+  undo,
+} from "../../web/undo-scene.ts";
 
 const webTest = browserTests({ worker: true });
 const app = await startTestApp();
@@ -23,56 +29,8 @@ const app = await startTestApp();
 /** Folder for screenshots to look at; none when unset. */
 const PICTURES = process.env.RELAY_TEST_PICTURES;
 
-const sheet = (page: Page) => page.getByRole("dialog");
-const bars = (page: Page) => page.getByRole("region", { name: "Recent changes" });
-const undo = (page: Page) => page.getByRole("button", { name: "Undo", exact: true });
-const row = (page: Page, title: string) => page.locator("main li", { hasText: title });
-const finish = (page: Page, title: string) =>
-  page.getByRole("button", { name: `Finish: ${title}` });
-const stored = (page: Page) => page.evaluate(() => localStorage.getItem("relay.changes"));
-
-/** Requests that change tasks or agents, by the names of their procedures. */
-function changesIn(from: Page | BrowserContext): string[] {
-  const found: string[] = [];
-  const note = (request: Request) => {
-    const [, names] =
-      /\/trpc\/((?:tasks\.(?:update|delete)|keys\.delete)[^?]*)/.exec(request.url()) ?? [];
-    if (names) found.push(...names.split(","));
-  };
-  if ("keyboard" in from) from.on("request", note);
-  else from.on("request", note);
-  return found;
-}
-
-/** An account with these tasks, and a page whose clock the test moves. */
-async function open(titles: readonly string[], options: { size?: typeof DESK; touch?: true } = {}) {
-  const { person, agent } = await createPair(app.url);
-  const ids: Record<string, string> = {};
-  for (const title of titles) ids[title] = (await createTask(agent.send, { title })).id;
-  const context = await openProfile(app.url, { as: person, ...options });
-  const tab = async () => {
-    const page = await context.newPage();
-    await page.clock.install();
-    await page.goto(`${app.url}/#/tasks`);
-    await untilLive(page);
-    return page;
-  };
-  const statusOf = async (title: string) => {
-    const { status, body } = await agent.send(`GET /v1/tasks/${ids[title]}`);
-    return status === 200 ? body.status : "gone";
-  };
-  return { person, agent, ids, context, tab, page: await tab(), statusOf };
-}
-
-async function remove(page: Page, title: string): Promise<void> {
-  await page.getByRole("link", { name: title }).click();
-  await sheet(page).getByRole("button", { name: "Delete" }).click();
-  await row(page, title).waitFor({ state: "detached" });
-  await sheet(page).waitFor({ state: "detached" });
-}
-
 webTest("tabs show the same changes, either can undo, and one of them sends", async () => {
-  const { context, page, tab, statusOf } = await open(["Shared"]);
+  const { context, page, tab, statusOf } = await openTasks(app.url, ["Shared"]);
   const other = await tab();
   const requests = changesIn(context);
   await remove(page, "Shared");
@@ -88,7 +46,7 @@ webTest("tabs show the same changes, either can undo, and one of them sends", as
 });
 
 webTest("offline, changes are kept, say so, can be undone, and are sent later", async () => {
-  const { page, statusOf } = await open(["Gone", "Stays", "Third"]);
+  const { page, statusOf } = await openTasks(app.url, ["Gone", "Stays", "Third"]);
   await until(async () => (await keptIn(page, "tasks")).length === 3);
   await goOffline(page);
   await remove(page, "Gone");
@@ -110,7 +68,7 @@ webTest("offline, changes are kept, say so, can be undone, and are sent later", 
 
 webTest("what cannot be done any more comes back and says why", async () => {
   expectComplaints(/Failed to load resource/);
-  const { page, agent, ids, statusOf } = await open([
+  const { page, agent, ids, statusOf } = await openTasks(app.url, [
     "Finished by the agent",
     "Deleted by the agent",
   ]);
@@ -142,7 +100,7 @@ webTest("what cannot be done any more comes back and says why", async () => {
 
 webTest("a finish whose response was lost is not repeated over a later change", async () => {
   expectComplaints(/ERR_FAILED|Failed to fetch/);
-  const { page, agent, ids, statusOf } = await open(["Lost"]);
+  const { page, agent, ids, statusOf } = await openTasks(app.url, ["Lost"]);
   let requests = 0;
   await page.route("**/trpc/tasks.update", async (route) => {
     requests++;
@@ -164,7 +122,7 @@ webTest("a finish whose response was lost is not repeated over a later change", 
 webTest(
   "deleting a task that waits to be finished can be undone to the finished task",
   async () => {
-    const { page, statusOf } = await open(["Twice"]);
+    const { page, statusOf } = await openTasks(app.url, ["Twice"]);
     const requests = changesIn(page);
     await press(finish(page, "Twice"));
     await page.getByRole("button", { name: /^Done/ }).click();
@@ -180,7 +138,7 @@ webTest(
 
 webTest("a sign-in that is ended elsewhere says which change was not made", async () => {
   expectComplaints(/401|ERR_/);
-  const { page, person, statusOf } = await open(["Not deleted"]);
+  const { page, person, statusOf } = await openTasks(app.url, ["Not deleted"]);
   await goOffline(page);
   await remove(page, "Not deleted");
   const { body } = await person.send("GET /v1/sessions");
