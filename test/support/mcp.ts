@@ -1,5 +1,6 @@
 /** MCP messages as plain HTTP, in both eras, for tests that examine every byte of a response. */
 
+import { expect } from "bun:test";
 import type { App } from "../../src/app.ts";
 import type { ActivityEntry } from "../../src/model/request-log.ts";
 import type { Agent, Person } from "./client.ts";
@@ -163,4 +164,25 @@ export function requestLogReader(clock: TestClock, { person, agent }: Pair) {
     seen = all.length;
     return fresh;
   };
+}
+
+/** Sends the first message of Claude Code on this host, as an MCP client of the key. */
+export async function initializeOn(url: string, key: string, host: string) {
+  const params = {
+    protocolVersion: "2025-06-18",
+    capabilities: {},
+    clientInfo: { name: "claude-code", version: "2.1.197" },
+  };
+  const answer = await fetch(`${url}/mcp`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "x-agent-host": host,
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params }),
+  });
+  expect(answer.status).toBe(200);
+  await answer.text();
 }

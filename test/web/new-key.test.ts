@@ -1,46 +1,18 @@
 /** A new agent's key is shown until the person confirms it, and kept nowhere afterwards. */
 
 import { expect } from "bun:test";
-import type { BrowserContext, Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { client, createPerson } from "../support/client.ts";
 import { browserTests, openPage, openProfile, untilLive } from "./browser.ts";
+import { createInPage, duplicate, shown, stored } from "./new-key-scene.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
 
-const shown = (page: Page) => page.getByRole("heading", { name: "Copy the key now" });
-
-/** Creates an agent in the page, and returns its key. */
-async function createInPage(page: Page): Promise<string> {
-  await page.goto(`${app.url}/#/agents/new`);
-  await page.getByLabel("Name").fill("Laptop");
-  await page.getByLabel("Name").press("Enter");
-  await shown(page).waitFor();
-  const secret = (await page.locator("code").first().textContent())!;
-  expect(secret).toMatch(/^mck_[\w-]{43}$/);
-  return secret;
-}
-
-/** Everything that the page has stored, in this tab and in the browser. */
-const stored = (page: Page) =>
-  page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]));
-
-/** A tab with the session storage of another one, like the browser's own Duplicate command. */
-async function duplicate(context: BrowserContext, tab: Page): Promise<Page> {
-  const kept = await tab.evaluate(() => ({ ...sessionStorage }));
-  const copy = await context.newPage();
-  await copy.goto(`${app.url}/health`);
-  await copy.evaluate((items) => {
-    for (const [name, value] of Object.entries(items)) sessionStorage.setItem(name, value);
-  }, kept);
-  return copy;
-}
-
 webTest("a new key survives a reload until the person chooses Done", async () => {
   const person = await createPerson(app.url);
   const page = await openPage(app.url, { as: person });
-  const secret = await createInPage(page);
+  const secret = await createInPage(app.url, page);
   await page.getByRole("button", { name: "Show QR code" }).click();
   // A QR code of this length has 29 modules per side, plus a quiet zone of 2 on each side.
   const code = page.getByRole("img", { name: "QR code for key" });
@@ -70,8 +42,11 @@ webTest(
     const person = await createPerson(app.url);
     const context = await openProfile(app.url, { as: person });
     const page = await context.newPage();
-    const secret = await createInPage(page);
-    const [now, later] = [await duplicate(context, page), await duplicate(context, page)];
+    const secret = await createInPage(app.url, page);
+    const [now, later] = [
+      await duplicate(app.url, context, page),
+      await duplicate(app.url, context, page),
+    ];
     await now.goto(page.url());
     await now.getByText(secret, { exact: true }).waitFor();
     // A new tab of its own has nothing to show.

@@ -10,6 +10,7 @@ import {
 } from "../../src/web/person/agents/set-up.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPair, createPerson } from "../support/client.ts";
+import { initializeOn } from "../support/mcp.ts";
 import { connectClient } from "../support/oauth.ts";
 import { browserTests, go, openPage, openProfile, PHONE, press } from "./browser.ts";
 import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
@@ -21,27 +22,6 @@ const app = await startTestApp();
 const codes = (page: Page) => page.locator("ol pre").allInnerTexts();
 
 const choose = (page: Page, name: string) => page.getByLabel("Client").selectOption(name);
-
-/** The first message of an MCP client. */
-async function initialize(url: string, key: string, host: string) {
-  const params = {
-    protocolVersion: "2025-06-18",
-    capabilities: {},
-    clientInfo: { name: "claude-code", version: "2.1.197" },
-  };
-  const answer = await fetch(`${url}/mcp`, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${key}`,
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-      "x-agent-host": host,
-    },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params }),
-  });
-  expect(answer.status).toBe(200);
-  await answer.text();
-}
 
 webTest("each client has its own setup lines, with the key while it is known", async () => {
   const person = await createPerson(app.url);
@@ -83,7 +63,7 @@ webTest("the page says when the agent connects, and leads to its first question"
   const page = await openPage(app.url, { as: person, at, size: PHONE });
   const status = page.getByRole("main").getByRole("status");
   await status.getByText("Waiting for its first request…").waitFor();
-  await initialize(app.url, agent.secret, "studio.local");
+  await initializeOn(app.url, agent.secret, "studio.local");
   await status.getByText("Connected: Claude Code 2.1.197 on studio.local").waitFor();
   await page.getByText(FIRST_QUESTION).waitFor();
   await page.getByRole("button", { name: "Copy first message" }).waitFor();
@@ -115,10 +95,10 @@ webTest("where OAuth is offered, setup lines without a key come first", async ()
   expect(await violations(page)).toEqual([]);
   await expectNoOverflow(page);
   // Another agent's requests don't count.
-  await initialize(app.url, older.secret, "ci-7");
+  await initializeOn(app.url, older.secret, "ci-7");
   const { tokens } = await connectClient(app.url, person);
   await page.getByText("Waiting for its first request…").waitFor();
-  await initialize(app.url, tokens.access_token, "studio.local");
+  await initializeOn(app.url, tokens.access_token, "studio.local");
   await page.getByText("Connected: Claude Code 2.1.197 on studio.local").waitFor();
   await page.getByRole("link", { name: "Done" }).click();
   await page.getByRole("heading", { name: "Test client" }).waitFor();

@@ -1,42 +1,14 @@
 /** When a shown key is forgotten, and what would lose it. */
 
 import { expect } from "bun:test";
-import type { BrowserContext, Page } from "playwright-core";
 import { startTestApp } from "../../support/app.ts";
 import { createPerson } from "../../support/client.ts";
 import { until } from "../../support/until.ts";
 import { browserTests, go, openPage, openProfile, untilLive } from "../../web/browser.ts";
+import { createInPage, duplicate, shown, stored } from "../../web/new-key-scene.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
-
-const shown = (page: Page) => page.getByRole("heading", { name: "Copy the key now" });
-
-/** Creates an agent in the page, and returns its key. */
-async function createInPage(page: Page): Promise<string> {
-  await page.goto(`${app.url}/#/agents/new`);
-  await page.getByLabel("Name").fill("Laptop");
-  await page.getByLabel("Name").press("Enter");
-  await shown(page).waitFor();
-  const secret = (await page.locator("code").first().textContent())!;
-  expect(secret).toMatch(/^mck_[\w-]{43}$/);
-  return secret;
-}
-
-/** Everything that the page has stored, in this tab and in the browser. */
-const stored = (page: Page) =>
-  page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]));
-
-/** A tab with the session storage of another one, like the browser's own Duplicate command. */
-async function duplicate(context: BrowserContext, tab: Page): Promise<Page> {
-  const kept = await tab.evaluate(() => ({ ...sessionStorage }));
-  const copy = await context.newPage();
-  await copy.goto(`${app.url}/health`);
-  await copy.evaluate((items) => {
-    for (const [name, value] of Object.entries(items)) sessionStorage.setItem(name, value);
-  }, kept);
-  return copy;
-}
 
 webTest(
   "a shown key is forgotten at sign-out, when its agent is deleted, and after a day",
@@ -44,7 +16,7 @@ webTest(
     const person = await createPerson(app.url);
     const context = await openProfile(app.url, { as: person });
     const page = await context.newPage();
-    await createInPage(page);
+    await createInPage(app.url, page);
     // A day later.
     await page.goto(`${app.url}/health`);
     await page.evaluate(() => {
@@ -60,7 +32,7 @@ webTest(
     expect(await stored(page)).not.toContain("relay.new-key");
 
     // Its agent is deleted while the page is closed.
-    await createInPage(page);
+    await createInPage(app.url, page);
     const [, id] = /agents\/(key_\w+)/.exec(page.url())!;
     await page.goto(`${app.url}/health`);
     await person.send(`DELETE /v1/keys/${id}`);
@@ -68,8 +40,8 @@ webTest(
     await untilLive(page);
     await until(async () => !(await stored(page)).includes("relay.new-key"));
 
-    await createInPage(page);
-    const copy = await duplicate(context, page);
+    await createInPage(app.url, page);
+    const copy = await duplicate(app.url, context, page);
     await go(page, "account");
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByText("Save the new agent's key first").waitFor();

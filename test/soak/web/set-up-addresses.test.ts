@@ -3,6 +3,7 @@
 import { expect } from "bun:test";
 import { startTestApp } from "../../support/app.ts";
 import { createPair } from "../../support/client.ts";
+import { initializeOn } from "../../support/mcp.ts";
 import { connectClient } from "../../support/oauth.ts";
 import {
   browserTests,
@@ -15,27 +16,6 @@ import {
 
 const webTest = browserTests();
 const app = await startTestApp();
-
-/** The first message of an MCP client. */
-async function initialize(url: string, key: string, host: string) {
-  const params = {
-    protocolVersion: "2025-06-18",
-    capabilities: {},
-    clientInfo: { name: "claude-code", version: "2.1.197" },
-  };
-  const answer = await fetch(`${url}/mcp`, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${key}`,
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-      "x-agent-host": host,
-    },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params }),
-  });
-  expect(answer.status).toBe(200);
-  await answer.text();
-}
 
 webTest("the setup lines use PUBLIC_URL even if the page has another address", async () => {
   const behind = await startTestApp({ env: { PUBLIC_URL: "https://relay.example/at" } });
@@ -50,7 +30,7 @@ webTest("an agent to which a client got access counts as connected too", async (
   const page = await openPage(app.url, { as: person, at: "#/agents/new" });
   await page.getByText("Waiting for your approval…").waitFor();
   const { tokens } = await connectClient(app.url, person, { key_id: agent.key.id });
-  await initialize(app.url, tokens.access_token, "ci-7");
+  await initializeOn(app.url, tokens.access_token, "ci-7");
   await page.getByText("Connected: Claude Code 2.1.197 on ci-7").waitFor();
 });
 
