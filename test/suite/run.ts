@@ -29,7 +29,7 @@ const WORKERS: Record<Store, number> = {
 /** A file system in memory. */
 const MEMORY = "/dev/shm";
 /** Bytes that must be free there, and in memory, for the stores of a run. */
-const ROOM = 6e9;
+const ROOM = 2e9;
 /** How many files are shown with their times. */
 const SLOWEST = 20;
 /** Files faster than this many milliseconds are not recorded: their order makes no difference. */
