@@ -35,7 +35,18 @@ const answered = async () => {
     .reduce((sum, { value }) => sum + value, 0);
 };
 
-/** What the socket accepts at once counts briefly too, so this is true once more waits for some round trips. */
+/** The bytes that wait, once they are the same for some round trips: what the socket accepts at once counts briefly too. */
+async function steadyUnsent(): Promise<number> {
+  let last = await unsent();
+  for (let same = 0; same < 8; ) {
+    const now = await unsent();
+    same = now === last ? same + 1 : 0;
+    last = now;
+  }
+  return last;
+}
+
+/** True once more waits for some round trips. */
 async function waits(held: number): Promise<boolean> {
   for (let i = 0; i < 8; i++) if ((await unsent()) <= held) return false;
   return true;
@@ -48,7 +59,7 @@ async function stall(count: number, request: string): Promise<RawConnection[]> {
     const connection = await connect(app.url);
     connections.push(connection);
     connection.pause();
-    const held = await unsent();
+    const held = await steadyUnsent();
     // The kernel takes some 4 MB, so it is about the fifth response that waits.
     for (let sent = 0; sent < 12 && !(await waits(held)); sent++) {
       const before = await answered();
