@@ -82,11 +82,11 @@ webTest("a link to another search is followed while the search is open", async (
   expect(await field(page).inputValue()).toBe("giraffe feed the");
 });
 
-/** Goes to the end of the page until its last row is there: rows that are measured on the way make it longer. */
-const scrollTo = (last: Locator) =>
+/** Goes to an end of the page until its outermost row is there: rows that are measured on the way move the page. */
+const scrollTo = (key: "Home" | "End", row: Locator) =>
   until(async () => {
-    await last.page().keyboard.press("End");
-    return last.isVisible();
+    await row.page().keyboard.press(key);
+    return row.isVisible();
   });
 
 webTest("the search includes older questions, and the timeline does on request", async () => {
@@ -112,7 +112,7 @@ webTest("the search includes older questions, and the timeline does on request",
   const more = page.getByRole("button", { name: "Show older questions" });
   await press(more);
   await more.waitFor({ state: "detached" });
-  await scrollTo(timeline.getByText("The needle of İZMİR?"));
+  await scrollTo("End", timeline.getByText("The needle of İZMİR?"));
 });
 
 webTest(
@@ -150,12 +150,13 @@ webTest(
     await timeline.getByText("Task finished").waitFor();
     await person.send(`POST /v1/questions/${question.id}/answer`, { answer: "Yes" });
     await timeline.getByText("Asked, you answered Yes").waitFor();
-    await scrollTo(timeline.getByText("Old 0"));
+    await scrollTo("End", timeline.getByText("Old 0"));
     expect(await timeline.getByText("Not its own").count()).toBe(0);
     await page.setViewportSize({ width: 320, height: 640 });
     await expectNoOverflow(page);
-    await page.keyboard.press("Home");
-    await timeline.getByRole("link", { name: /The question/ }).click();
+    const link = timeline.getByRole("link", { name: /The question/ });
+    await scrollTo("Home", link);
+    await link.click();
     await page.getByText("You answered it").waitFor();
   },
 );
