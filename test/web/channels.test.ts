@@ -3,11 +3,11 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
-import { createPair, createPerson, type Person } from "../support/client.ts";
+import { createAgent, createPair, createPerson, type Person } from "../support/client.ts";
 import { startNtfy } from "../support/ntfy.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
-import { browserTests, DESK, expectComplaints, openPage, PHONE } from "./browser.ts";
+import { browserTests, DESK, expectComplaints, go, openPage, PHONE } from "./browser.ts";
 import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
 
 const webTest = browserTests();
@@ -189,6 +189,9 @@ webTest("a form says before it saves what would not work here, by key and by tou
   expectComplaints(/422/);
   const closed = await startTestApp({
     env: { NTFY_SERVER: "http://127.0.0.1:9", TELEGRAM_API_ROOT: "http://127.0.0.1:9" },
+    outbound: {
+      resolve: () => Promise.reject(Object.assign(new Error(), { code: "DNS_ETIMEOUT" })),
+    },
   });
   const person = await createPerson(closed.url);
   const page = await openPage(closed.url, { as: person, at: "#/account" });
@@ -229,4 +232,27 @@ webTest("a form says before it saves what would not work here, by key and by tou
   expect(await channelsOf(person)).toEqual([]);
   await form.getByRole("button", { name: "Add it anyway" }).click();
   await until(async () => (await channelsOf(person)).length === 1);
+
+  // An agent's own webhook is checked like a channel.
+  const agent = await createAgent(closed.url, person);
+  await page.keyboard.press("Escape");
+  await form.waitFor({ state: "detached" });
+  await go(page, `agents/${agent.key.id}/key`);
+  await page.getByRole("button", { name: "Set a webhook" }).click();
+  const found = page.getByRole("alert").filter({ hasText: "This won't work here." });
+  await page.getByLabel("URL").fill("https://10.0.0.1/hook");
+  await page.keyboard.press("Enter");
+  await found.getByText(/OUTBOUND_PRIVATE/).waitFor();
+  await page.getByRole("button", { name: "Save", exact: true }).waitFor();
+  expect(await violations(page)).toEqual([]);
+  // What may work later can be saved all the same.
+  await page.getByLabel("URL").fill("https://slow.example/hook");
+  expect(await found.count()).toBe(0);
+  await page.keyboard.press("Enter");
+  await found.getByText(/slow\.example/).waitFor();
+  const hook = () => agent.send(`GET /v1/keys/${agent.key.id}/webhook`);
+  expect((await hook()).status).toBe(404);
+  await page.getByRole("button", { name: "Save anyway" }).click();
+  await page.getByText("Copy the secret of agent now").waitFor();
+  expect((await hook()).status).toBe(200);
 });

@@ -16,7 +16,7 @@ import { go } from "../route.ts";
 import { useSession, useStore } from "../use-store.ts";
 
 export function Access({ agent }: { agent: Key }) {
-  const { api, store } = useSession();
+  const { api } = useSession();
   // Read again when a grant begins or ends, and after a reconnect.
   const version = useStore((one) => one.grantsVersion(agent.id));
   const loads = useStore((one) => one.loads());
@@ -24,17 +24,6 @@ export function Access({ agent }: { agent: Key }) {
     api.keys.grants.query({ key_id: agent.id }),
   );
   const grants = value?.grants;
-  const [replacing, setReplacing] = useState(false);
-  const in_trial = useTrialEnd() !== null;
-  const replace = async () => {
-    await makeKey(async () => {
-      const { key, secret } = await api.keys.replaceSecret.mutate({ key_id: agent.id });
-      store.put("keys", key);
-      return { id: key.id, label: key.label, secret };
-    });
-    // The setup view shows the new secret.
-    go(`agents/${agent.id}/setup`);
-  };
   return (
     <section className="card p-5">
       <h2 className="font-semibold text-base">Access</h2>
@@ -51,6 +40,26 @@ export function Access({ agent }: { agent: Key }) {
           ))}
         </ul>
       )}
+    </section>
+  );
+}
+
+/** For a key that was lost, or that somebody else may have. */
+export function ReplaceKey({ agent }: { agent: Key }) {
+  const { api, store } = useSession();
+  const [replacing, setReplacing] = useState(false);
+  const in_trial = useTrialEnd() !== null;
+  const replace = async () => {
+    await makeKey(async () => {
+      const { key, secret } = await api.keys.replaceSecret.mutate({ key_id: agent.id });
+      store.put("keys", key);
+      return { id: key.id, label: key.label, secret };
+    });
+    // The setup view shows the new secret.
+    go(`agents/${agent.id}/setup`);
+  };
+  return (
+    <>
       {!in_trial && (
         <Button className="mt-4" onClick={() => setReplacing(true)}>
           Replace the key
@@ -63,10 +72,11 @@ export function Access({ agent }: { agent: Key }) {
         action="Replace the key"
         onConfirm={replace}
       >
-        The agent's current key stops working immediately, and you get a new one. Programs listed
-        above keep their access. A webhook that the agent set with its old key is removed.
+        The agent's current key stops working immediately, and you get a new one. Programs that act
+        as this agent without its key keep their access. A webhook that the agent set with its old
+        key is removed.
       </Confirm>
-    </section>
+    </>
   );
 }
 

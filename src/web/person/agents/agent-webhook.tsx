@@ -3,14 +3,17 @@
  * (§5.4.10).
  */
 
-import { useState } from "react";
+import { type FormEvent, useState } from "react";
 import type { Key } from "../../state/api.ts";
 import { Button } from "../../ui/button.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
-import { FieldForm } from "../../ui/field-form.tsx";
-import { Badge } from "../../ui/parts.tsx";
+import { TextField } from "../../ui/field.tsx";
+import { Badge, FormProblem } from "../../ui/parts.tsx";
 import { toast } from "../../ui/toast.tsx";
+import { useAction } from "../../ui/use-action.ts";
+import { useIsMounted } from "../../ui/use-is-mounted.ts";
 import { useLoaded } from "../../ui/use-loaded.ts";
+import { ProblemNote, useChannelCheck } from "../account/channels/channel-problem.tsx";
 import { STATE_NAMES } from "../account/channels/channel-words.ts";
 import { forgetNewSecret, keepNewSecret, NewSecrets } from "../account/channels/new-secrets.tsx";
 import { SentLines } from "../account/channels/sent-lines.tsx";
@@ -41,7 +44,7 @@ export function AgentWebhook({ agent }: { agent: Key }) {
   const in_trial = useTrialEnd() !== null;
   const set = async (url: string) => {
     const { id, label } = agent;
-    const { secret } = await api.keys.setWebhook.mutate({ key_id: id, url: url.trim() });
+    const { secret } = await api.keys.setWebhook.mutate({ key_id: id, url });
     forgetNewSecret(id);
     keepNewSecret({ id, label, secret }, ended.signal);
   };
@@ -60,20 +63,7 @@ export function AgentWebhook({ agent }: { agent: Key }) {
       </p>
       <NewSecrets wants={(id) => id === agent.id} />
       {webhook ? <Details webhook={webhook} /> : !editing && <p className="text-faint">None</p>}
-      {editing && (
-        <FieldForm
-          label="URL"
-          name="url"
-          type="url"
-          inputMode="url"
-          placeholder="https://example.com/hook"
-          hint="It gets a test first, then all unread items."
-          initial=""
-          save={set}
-          onDone={() => setEditing(false)}
-          className="mt-4"
-        />
-      )}
+      {editing && <UrlForm save={set} onDone={() => setEditing(false)} />}
       {!editing && (
         <div className="mt-4 flex flex-wrap gap-3">
           {!in_trial && (
@@ -99,6 +89,60 @@ export function AgentWebhook({ agent }: { agent: Key }) {
         Items not posted yet stay unread in the agent's inbox.
       </Confirm>
     </section>
+  );
+}
+
+interface UrlFormProps {
+  readonly save: (url: string) => Promise<void>;
+  /** Called when the URL is saved, or the person cancels. */
+  readonly onDone: () => void;
+}
+
+/** Asks for the URL, and says before it saves what would not work here. Escape cancels. */
+function UrlForm({ save, onDone }: UrlFormProps) {
+  const { busy, fault, run } = useAction();
+  const [typed, setTyped] = useState("");
+  const url = typed.trim();
+  const check = useChannelCheck({ type: "webhook", url });
+  const isMounted = useIsMounted();
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void run(async () => {
+      if (!(await check.passes())) return;
+      await save(url);
+      if (isMounted.current) onDone();
+    });
+  };
+  return (
+    <form
+      onSubmit={submit}
+      onKeyDown={({ key }) => key === "Escape" && onDone()}
+      className="mt-4 space-y-3"
+    >
+      <TextField
+        label="URL"
+        name="url"
+        type="url"
+        inputMode="url"
+        required
+        autoFocus
+        value={typed}
+        onChange={({ target }) => setTyped(target.value)}
+        placeholder="https://example.com/hook"
+        hint="It gets a test first, then all unread items."
+        error={fault?.fields.url}
+      />
+      <FormProblem fault={fault} />
+      <ProblemNote problem={check.problem} />
+      <div className="flex gap-3">
+        <Button type="submit" variant="primary" busy={busy}>
+          {check.problem?.refused === false ? "Save anyway" : "Save"}
+        </Button>
+        <Button variant="quiet" onClick={onDone}>
+          Cancel
+        </Button>
+      </div>
+    </form>
   );
 }
 

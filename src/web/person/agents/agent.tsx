@@ -13,7 +13,7 @@ import { go, useRoute } from "../route.ts";
 import { useChange } from "../use-change.ts";
 import { useKey, useSession } from "../use-store.ts";
 import { clientName } from "../words.ts";
-import { Access } from "./access.tsx";
+import { Access, ReplaceKey } from "./access.tsx";
 import { AgentSetup } from "./agent-setup.tsx";
 import { AgentWebhook } from "./agent-webhook.tsx";
 import { useLastUse } from "./agents.tsx";
@@ -155,6 +155,7 @@ function KeyPart({ agent }: { agent: Key }) {
             ["Last host", last_host === null ? "None" : <bdi key="h">{last_host}</bdi>],
           ]}
         />
+        <ReplaceKey agent={agent} />
       </Section>
       <Access agent={agent} />
       <AgentWebhook agent={agent} />
