@@ -282,6 +282,8 @@ const HealthCheck = z.object({
   text: z.string(),
   /** When that happened; null for what holds now. */
   at: Timestamp.nullable(),
+  /** True for what is neither good nor bad, such as what is not configured; `state` is then `ok`. */
+  neutral: z.boolean(),
 });
 export type HealthCheck = z.infer<typeof HealthCheck>;
 

@@ -5,6 +5,7 @@ import type { Clock } from "../clock.ts";
 import type { AdminHealth, HealthCheck } from "../model/admin.ts";
 import type { BackupStatus } from "../model/backup.ts";
 import type { DeliveryRecord, LaneHealth, ListenerHealth } from "../model/notification.ts";
+import { NOTIFICATION_LIMITS } from "../notification-limits.ts";
 import type { DiskSpace } from "../observability/disk-space.ts";
 import type { RecentFaults } from "../observability/recent-faults.ts";
 import type { StoreStatistics } from "./store-statistics.ts";
@@ -45,7 +46,10 @@ interface HealthDeps {
 }
 
 type State = HealthCheck["state"];
-type Found = Omit<HealthCheck, "name" | "at"> & { readonly at?: number };
+type Found = Pick<HealthCheck, "state" | "text"> & {
+  readonly at?: number;
+  readonly neutral?: true;
+};
 
 const WORST: readonly State[] = ["fault", "warning", "ok"];
 const worst = (states: readonly State[]): State =>
@@ -197,14 +201,16 @@ export function createAdminHealth(deps: HealthDeps) {
       return checkChannel(channel, own, records) ?? [];
     });
     if (found.length > 0) return [...found, ...unheard];
-    return [...unheard, { state: "ok", text: "No notification was sent in the last days." }];
+    return [...unheard, NOT_NOTIFIED];
   };
 
   const checkFaults = (): Found => {
     const [last] = faults.read();
     if (!last) return { state: "ok", text: "No errors since Relay started." };
-    const state = clock.now() - last.last_at < RECENT ? "warning" : "ok";
-    return { state, text: `Last error: ${last.text}.`, at: last.last_at };
+    const found = { text: `Last error: ${last.text}.`, at: last.last_at };
+    return clock.now() - last.last_at < RECENT
+      ? { ...found, state: "warning" }
+      : { ...found, state: "ok", neutral: true };
   };
 
   return {
@@ -217,7 +223,7 @@ export function createAdminHealth(deps: HealthDeps) {
         checkNotifications(),
       ]);
       const of = (name: HealthCheck["name"], found: Found | null): HealthCheck[] =>
-        found ? [{ name, ...found, at: found.at ?? null }] : [];
+        found ? [{ name, neutral: false, ...found, at: found.at ?? null }] : [];
       const checks = [
         ...of("store", stored),
         ...of("disk", disk),
@@ -235,6 +241,14 @@ export function createAdminHealth(deps: HealthDeps) {
 const NO_BACKUPS: Found = {
   state: "ok",
   text: "No automatic backups are configured: set BACKUP_DIR, unless you make backups by other means.",
+  neutral: true,
+};
+
+/** No record of a delivery is left. Messages of webhooks have none. */
+const NOT_NOTIFIED: Found = {
+  state: "ok",
+  text: `No notification was sent in the last ${NOTIFICATION_LIMITS.record_days} days, apart from webhooks.`,
+  neutral: true,
 };
 
 /** A backup is missing if the last one is older than two of its periods, and this many seconds. */
@@ -246,7 +260,7 @@ function backupsFound({ every, made, failing }: BackupStatus, now: number): Foun
   if (!made) {
     return why
       ? { state: "fault", text: `${why} There is no backup yet.`, at: failing.since }
-      : { state: "ok", text: "The first backup will be made soon." };
+      : { state: "ok", text: "The first backup will be made soon.", neutral: true };
   }
   const age = now - made.at;
   if (age > 2 * every + BACKUP_LATE) {

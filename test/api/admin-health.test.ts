@@ -37,6 +37,7 @@ test("/admin/health says whether all is well, to the administrator alone [§4.3.
     state: "ok",
     text: "No errors since Relay started.",
     at: null,
+    neutral: false,
   });
   const { person, agent } = await createPair(app.url);
   for (const credential of [undefined, person.token, agent.secret, "x"]) {
@@ -55,7 +56,9 @@ test("a notification that failed is said with its reason, until one arrives; err
   const app = await startTestApp({ clock, env: { ...ADMIN, ...apple.env("SANDBOX") } });
   const admin = adminClient(app.url);
   const sentences = async () => (await admin.health.query()).checks.map(({ text }) => text);
-  expect(await sentences()).toContain("No notification was sent in the last days.");
+  expect(await sentences()).toContain(
+    "No notification was sent in the last 7 days, apart from webhooks.",
+  );
   const { person, agent } = await createPair(app.url);
   await person.send(`PUT /v1/devices/dev_${crypto.randomUUID()}`, { ...DEVICE, apns_token: "aa" });
   const notify = async (title: string) => {
@@ -75,6 +78,7 @@ test("a notification that failed is said with its reason, until one arrives; err
     state: "warning",
     text: "APNs: the last notification failed, because the service refused it (PayloadEmpty).",
     at: expect.any(Number),
+    neutral: false,
   });
   expect(errors[0]!.text).toStartWith(
     "A notification service refused a message (apns, PayloadEmpty",
@@ -88,7 +92,11 @@ test("a notification that failed is said with its reason, until one arrives; err
   expect(await sentences()).toContain("APNs: the service accepted the last notification.");
   // An hour later the error is still told, and no longer a warning.
   await clock.advance(3_600);
-  expect((await admin.health.query()).checks.at(-1)).toMatchObject({ name: "errors", state: "ok" });
+  expect((await admin.health.query()).checks.at(-1)).toMatchObject({
+    name: "errors",
+    state: "ok",
+    neutral: true,
+  });
 });
 
 test("each fault has its sentence and its state", async () => {
@@ -119,13 +127,16 @@ test("each fault has its sentence and its state", async () => {
   };
   const told = async (change: Partial<typeof well>) => {
     const { state, checks } = await createAdminHealth({ ...well, ...change }).read();
-    return { state, texts: checks.map((one) => one.text).join(" ") };
+    const neutral = checks.flatMap((one) => (one.neutral ? [one.name] : []));
+    return { state, texts: checks.map((one) => one.text).join(" "), neutral };
   };
   const all = await told({});
   expect(all.texts).toStartWith("The database answers in 0.4 ms.");
   expect(all.texts).toMatch(/ are free on the disk\./);
   expect(all.texts).toContain("This server's clock agrees with the database server's.");
   expect(all.texts).toContain("The certificate is valid for another 61 days.");
+  // Nothing is well or wrong with what does not exist.
+  expect(all.neutral).toEqual(["backups", "notifications"]);
   const expectTold = async (change: object, state: string, text: string) => {
     const found = await told(change as Partial<typeof well>);
     expect([found.texts.includes(text) || found.texts, found.state]).toEqual([true, state]);
@@ -138,6 +149,8 @@ test("each fault has its sentence and its state", async () => {
   const withBackups = (status: BackupStatus) => ({ backups: { status: async () => status } });
   await expectTold({}, "ok", "No automatic backups are configured: set BACKUP_DIR");
   await expectTold(withBackups(backups), "ok", "The last backup is good (312 MB).");
+  expect((await told(withBackups(backups))).neutral).toEqual(["notifications"]);
+  expect((await told(withBackups({ ...backups, made: null }))).neutral).toContain("backups");
   await expectTold(
     withBackups({ ...backups, failing }),
     "warning",

@@ -68,6 +68,7 @@ test("of two processes one makes the backup when it is due, across restarts, and
       state: "ok",
       text: expect.stringMatching(/^The last backup is good \(\d MB\)\.$/),
       at: made_at,
+      neutral: false,
     });
     expect(await metricsOf(app)).toMatchObject({
       relay_backup_last_success_timestamp_seconds: made_at,

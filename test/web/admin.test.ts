@@ -72,7 +72,20 @@ webTest("the admin page shows the server's figures and their changes", async () 
   const page = await openAdmin();
   await signIn(page);
   await untilLive(page);
-  await page.getByText("No automatic backups are configured: set BACKUP_DIR").waitFor();
+  // What is not configured has a sign of its own, also for screen readers.
+  const checks = page.getByRole("list", { name: "Checks" }).getByRole("listitem");
+  await checks.getByText("No automatic backups are configured: set BACKUP_DIR").waitFor();
+  const signs = await checks.evaluateAll((rows) =>
+    rows.map((row) => [row.textContent, row.querySelector("svg")!.classList.value] as const),
+  );
+  expect(signs.find(([text]) => text.includes("No automatic backups"))).toEqual([
+    expect.stringMatching(/^Note: /),
+    expect.stringMatching(/lucide-circle-minus .*text-faint/),
+  ]);
+  expect(signs.find(([text]) => text.includes("The database answers"))).toEqual([
+    expect.stringMatching(/^Well: /),
+    expect.stringMatching(/lucide-circle-check .*text-ok/),
+  ]);
   await develop(page);
   const { counts } = await adminClient(app.url).overview.query();
   await tile(page, "Keys").getByText(String(counts!.keys), { exact: true }).waitFor();
@@ -84,10 +97,10 @@ webTest("the admin page shows the server's figures and their changes", async () 
   const { lanes, outcomes, failures } = await adminClient(app.url).pushes.query();
   await pushes.getByText(`ok ${lanes[0]!.counts.ok}`).waitFor();
   await pushes.getByRole("listitem").getByText(`sent${outcomes!.sent}`).waitFor();
-  const shown = pushes.getByRole("list", { name: "Recent failures" }).getByRole("listitem");
+  const shown = pushes.getByRole("list", { name: "Latest failures" }).getByRole("listitem");
   expect(await shown.count()).toBe(Math.min(5, failures!.length));
   expect(await shown.first().textContent()).toStartWith("task: refused, PayloadEmpty");
-  await pushes.getByText("Recent questions, apns").waitFor();
+  await pushes.getByRole("heading", { name: "The last 500 deliveries of questions" }).waitFor();
   await page.getByRole("region", { name: "Jobs" }).getByText("expire questions").waitFor();
   expect(await people(page).count()).toBe(counts!.accounts);
   // The part stays open, and stays closed once it is closed.

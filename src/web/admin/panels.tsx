@@ -204,28 +204,42 @@ export function Pushes({ figures }: { figures: Outputs["pushes"] }) {
         />
       )}
       {off.length > 0 && <p className="text-soft">Not configured: {off.join(", ")}.</p>}
-      {outcomes_by_channel?.map(({ channel, outcomes }) => (
-        <Shares
-          key={channel}
-          title={`Recent outcomes, ${channel}`}
-          parts={OUTCOMES.map(([outcome, color, name]) => ({
-            name,
-            color,
-            value: outcomes[outcome],
-          }))}
-        />
-      ))}
-      {deliveries_by_type?.map(({ type, furthest }) => (
-        <Shares
-          key={type}
-          title={type === "page" ? "Recent questions, open pages" : `Recent questions, ${type}`}
-          parts={FURTHEST.map(([one, color, name]) => ({ name, color, value: furthest[one] ?? 0 }))}
-        />
-      ))}
+      {outcomes_by_channel && outcomes_by_channel.length > 0 && (
+        <div className="space-y-4">
+          <h3 className="font-medium">The last 500 deliveries</h3>
+          {outcomes_by_channel.map(({ channel, outcomes }) => (
+            <Shares
+              key={channel}
+              title={channel}
+              parts={OUTCOMES.map(([outcome, color, name]) => ({
+                name,
+                color,
+                value: outcomes[outcome],
+              }))}
+            />
+          ))}
+        </div>
+      )}
+      {deliveries_by_type && deliveries_by_type.length > 0 && (
+        <div className="space-y-4">
+          <h3 className="font-medium">The last 500 deliveries of questions</h3>
+          {deliveries_by_type.map(({ type, furthest }) => (
+            <Shares
+              key={type}
+              title={type === "page" ? "open pages" : type}
+              parts={FURTHEST.map(([one, color, name]) => ({
+                name,
+                color,
+                value: furthest[one] ?? 0,
+              }))}
+            />
+          ))}
+        </div>
+      )}
       {failures.length > 0 && (
         <div>
           <h3 id="failures" className="mb-2 font-medium">
-            Recent failures
+            Latest failures
           </h3>
           <ul aria-labelledby="failures" className="space-y-1 text-sm">
             {failures.map(({ kind, outcome, reason, done_at }, i) => (

@@ -1,6 +1,6 @@
 /** Whether everything is well: a sentence for each thing that can go wrong. */
 
-import { ChevronRight, CircleAlert, CircleCheck, TriangleAlert } from "lucide-react";
+import { ChevronRight, CircleAlert, CircleCheck, CircleMinus, TriangleAlert } from "lucide-react";
 import { Ago } from "../ui/ago.tsx";
 import { classes } from "../ui/classes.ts";
 import { Skeleton } from "../ui/parts.tsx";
@@ -13,7 +13,8 @@ const SIGNS = {
   ok: { icon: CircleCheck, color: "text-ok", word: "Well" },
   warning: { icon: TriangleAlert, color: "text-warn", word: "Worth a look" },
   fault: { icon: CircleAlert, color: "text-danger", word: "Not working" },
-} as const satisfies Record<State, unknown>;
+  neutral: { icon: CircleMinus, color: "text-faint", word: "Note" },
+} as const satisfies Record<State | "neutral", unknown>;
 
 const HEADINGS = {
   ok: "Everything is well",
@@ -23,8 +24,8 @@ const HEADINGS = {
 
 const ORDER: readonly State[] = ["fault", "warning", "ok"];
 
-function Sign({ state }: { state: State }) {
-  const { icon: Icon, color, word } = SIGNS[state];
+function Sign({ of }: { of: keyof typeof SIGNS }) {
+  const { icon: Icon, color, word } = SIGNS[of];
   return (
     <>
       <Icon aria-hidden className={classes("size-5 shrink-0", color)} />
@@ -42,9 +43,9 @@ export function WellBeing({ health }: { health: Health | undefined }) {
     <section aria-label="Health" data-health={health.state} className="card min-w-0 p-5">
       <h2 className="mb-3 font-semibold text-lg">{HEADINGS[health.state]}</h2>
       <ul aria-label="Checks" className="space-y-2.5">
-        {checks.map(({ name, state, text, at }) => (
+        {checks.map(({ name, state, text, at, neutral }) => (
           <li key={`${name} ${text}`} className="flex items-start gap-3">
-            <Sign state={state} />
+            <Sign of={neutral ? "neutral" : state} />
             <span className="said min-w-0 flex-1">
               {text}
               {at !== null && (
