@@ -1,7 +1,7 @@
 /** Figures of the store for the operator: counts, sizes, ids and times. */
 
 import type { AccountFigures, Counts } from "../src/model/admin.ts";
-import { p, sql } from "./store/sql.ts";
+import { p, type Sql, sql } from "./store/sql.ts";
 import { rowOf, rowsOf, statement } from "./store/statement.ts";
 import type { Store } from "./store/store.ts";
 
@@ -81,21 +81,32 @@ type FiguresOfAccount = [
   ...[name: string | null, blocked_ms: number | null, sign_ins: number, here_ms: number | null],
 ];
 
-// The inner query reads a page by the primary key; an account has at most 100 keys.
-const page = statement(
-  sql`select a.id, a.created_at, count(k.id), coalesce(sum(k.tasks_todo), 0),
-      coalesce(sum(k.tasks_in_progress), 0), coalesce(sum(k.tasks_done), 0),
-      coalesce(sum(k.tasks_cancelled), 0), max(k.last_used_at),
-      (select count(*) from devices where devices.account_id = a.id),
-      (select count(*) from questions where questions.account_id = a.id and status = 'pending'),
-      a.admin_name, a.blocked_at,
-      (select count(*) from credentials c where c.account_id = a.id and c.key_id is null),
-      (select max(c.last_used_at) from credentials c where c.account_id = a.id and c.key_id is null)
-    from (select id, created_at, admin_name, blocked_at from accounts where deleted_at is null and id < ${p("before")}
-      order by id desc limit ${p("limit")}) as a
-    left join keys as k on k.account_id = a.id and k.deleted_at is null
-    group by a.id order by a.id desc`,
-  { returns: rowsOf<[id: string, created_ms: number, ...FiguresOfAccount]>() },
+/** The figures of the live accounts that `which` chooses, newest first. An account has at most 100 keys. */
+const figuresOf = <P>(which: Sql<P>) =>
+  statement(
+    sql`select a.id, a.created_at, count(k.id), coalesce(sum(k.tasks_todo), 0),
+        coalesce(sum(k.tasks_in_progress), 0), coalesce(sum(k.tasks_done), 0),
+        coalesce(sum(k.tasks_cancelled), 0), max(k.last_used_at),
+        (select count(*) from devices where devices.account_id = a.id),
+        (select count(*) from questions where questions.account_id = a.id and status = 'pending'),
+        a.admin_name, a.blocked_at,
+        (select count(*) from credentials c where c.account_id = a.id and c.key_id is null),
+        (select max(c.last_used_at) from credentials c where c.account_id = a.id and c.key_id is null)
+      from (select id, created_at, admin_name, blocked_at from accounts where deleted_at is null and ${which}) as a
+      left join keys as k on k.account_id = a.id and k.deleted_at is null
+      group by a.id order by a.id desc`,
+    { returns: rowsOf<[id: string, created_ms: number, ...FiguresOfAccount]>() },
+  );
+
+// The inner query reads a page by the primary key.
+const page = figuresOf(sql`id < ${p("before")} order by id desc limit ${p("limit")}`);
+const listed = figuresOf(sql`id in (select value from json_each(${p("ids")}))`);
+
+// Reads as many rows as it may, whatever their names are.
+const names = statement(
+  sql`select id, admin_name from accounts where deleted_at is null and id < ${p("before")}
+    order by id desc limit ${p("limit")}`,
+  { returns: rowsOf<[id: string, name: string | null]>() },
 );
 
 /** Sorts after every id. */
@@ -107,25 +118,42 @@ export async function accountFigures(
   before: string | null,
   limit: number,
 ): Promise<AccountFigures[]> {
-  const rows = await store.read(page({ before: before ?? LAST, limit }));
-  return rows.map(([id, created_ms, ...figures]) => {
-    const [keys, todo, in_progress, done, cancelled, last_used_ms, devices, pending, ...person] =
-      figures;
-    const [name, blocked_ms, sign_ins, here_ms] = person;
-    return {
-      id,
-      created_at: created_ms / 1000,
-      keys,
-      devices,
-      tasks: { todo, in_progress, done, cancelled },
-      pending_questions: pending,
-      last_used_at: last_used_ms === null ? null : last_used_ms / 1000,
-      name,
-      blocked_at: blocked_ms === null ? null : blocked_ms / 1000,
-      sign_ins,
-      last_here_at: here_ms === null ? null : here_ms / 1000,
-    };
-  });
+  return (await store.read(page({ before: before ?? LAST, limit }))).map(toFigures);
+}
+
+/** Those of at most some hundred accounts that exist, newest first. */
+export async function accountFiguresOf(
+  store: Store,
+  ids: readonly string[],
+): Promise<AccountFigures[]> {
+  return (await store.read(listed({ ids: JSON.stringify(ids) }))).map(toFigures);
+}
+
+/** Ids and names of up to `limit` accounts before the id `before`, newest first. Null: from the newest on. */
+export const accountNames = (store: Store, before: string | null, limit: number) =>
+  store.read(names({ before: before ?? LAST, limit }));
+
+function toFigures([id, created_ms, ...figures]: readonly [
+  id: string,
+  created_ms: number,
+  ...FiguresOfAccount,
+]): AccountFigures {
+  const [keys, todo, in_progress, done, cancelled, last_used_ms, devices, pending, ...person] =
+    figures;
+  const [name, blocked_ms, sign_ins, here_ms] = person;
+  return {
+    id,
+    created_at: created_ms / 1000,
+    keys,
+    devices,
+    tasks: { todo, in_progress, done, cancelled },
+    pending_questions: pending,
+    last_used_at: last_used_ms === null ? null : last_used_ms / 1000,
+    name,
+    blocked_at: blocked_ms === null ? null : blocked_ms / 1000,
+    sign_ins,
+    last_here_at: here_ms === null ? null : here_ms / 1000,
+  };
 }
 
 const size = statement(

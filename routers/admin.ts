@@ -65,7 +65,7 @@ const figures = admin.input(z.strictObject({}).optional());
 export const adminRouter = t.router({
   overview: figures.output(Overview).query(({ ctx }) => ctx.admin.overview()),
 
-  /** Newest first. */
+  /** Newest first, all of them or those with a name (§4.3.4). */
   accounts: admin
     .input(AccountPage.optional())
     .output(AccountList)

@@ -161,6 +161,9 @@ export const LIMITS = {
   open_pairings: 5,
   /** Invitations that wait to be used, and seconds in which each can be. */
   open_invitations: 100,
+  /** Characters of a name that the administrator looks for, and accounts that one page looks at; it may then be short. */
+  account_search: 100,
+  account_scan: 1_000,
   invitation_life: 7 * 86_400,
   /** Characters of the code of a test as it may be sent; it has 44. */
   test_code: 64,

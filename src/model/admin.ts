@@ -34,9 +34,12 @@ export const Overview = z.object({
 });
 export type Overview = z.infer<typeof Overview>;
 
+/** What a list page of accounts is asked for (§4.3.4). */
 export const AccountPage = z.strictObject({
   limit: integer(1, 100).optional(),
   cursor: Id.optional(),
+  /** Only accounts whose name contains this, in any case. */
+  name: text({ max: LIMITS.account_search }).optional(),
 });
 export type AccountPage = z.infer<typeof AccountPage>;
 

@@ -98,6 +98,9 @@ export function isBlank(value: string): boolean {
   return !VISIBLE.test(value);
 }
 
+/** A text for a comparison that ignores case, and whether letters are composed. */
+export const foldCase = (value: string): string => value.normalize("NFC").toUpperCase();
+
 /** True if `value` has at most `max` code points. */
 export function fits(value: string, max: number): boolean {
   if (value.length <= max) return true;

@@ -1,7 +1,8 @@
 /** Figures for the operator: of the store, and of this process (§4.3). */
 
-import { accountFigures } from "../../db/statistics.ts";
+import { accountFigures, accountFiguresOf, accountNames } from "../../db/statistics.ts";
 import type { Store } from "../../db/store/store.ts";
+import { LIMITS } from "../limits.ts";
 import type {
   AccountList,
   AccountPage,
@@ -17,6 +18,7 @@ import type {
 } from "../model/admin.ts";
 import type { Furthest } from "../model/delivery.ts";
 import { type ListenerHealth, unblockedLane } from "../model/notification.ts";
+import { foldCase } from "../model/text.ts";
 import type { Histogram } from "../observability/metrics.ts";
 import type { ProcessStats } from "../observability/process-stats.ts";
 import type { JobStats } from "../observability/service-metrics.ts";
@@ -88,8 +90,9 @@ export function createAdmin(deps: AdminDeps) {
   return {
     overview: async (): Promise<Overview> => ({ version, counts: await statistics.counts() }),
 
-    /** A page of accounts, newest first. */
-    async accounts({ limit = 50, cursor }: AccountPage) {
+    /** A page of accounts, newest first. With `name`, it may be short and still have a `next_cursor` (§4.3.4). */
+    async accounts({ limit = 50, cursor, name }: AccountPage) {
+      if (name !== undefined) return findAccounts(store, name, limit, cursor ?? null);
       const found = await accountFigures(store, cursor ?? null, limit + 1);
       const accounts = found.slice(0, limit);
       const next_cursor = found.length > limit ? accounts.at(-1)!.id : null;
@@ -174,6 +177,25 @@ export function createAdmin(deps: AdminDeps) {
       })),
     }),
   };
+}
+
+/** The accounts whose name contains `searched`, of the next {@link LIMITS.account_scan}. SQLite knows the case of ASCII only. */
+async function findAccounts(
+  store: Store,
+  searched: string,
+  limit: number,
+  cursor: string | null,
+): Promise<AccountList> {
+  const rows = await accountNames(store, cursor, LIMITS.account_scan + 1);
+  const scanned = rows.slice(0, LIMITS.account_scan);
+  const part = foldCase(searched);
+  const found = scanned.flatMap(([id, name]) =>
+    name !== null && foldCase(name).includes(part) ? [id] : [],
+  );
+  const ids = found.slice(0, limit);
+  const accounts = ids.length > 0 ? await accountFiguresOf(store, ids) : [];
+  const scanned_to = rows.length > scanned.length ? scanned.at(-1)![0] : null;
+  return { accounts, next_cursor: found.length > limit ? ids.at(-1)! : scanned_to };
 }
 
 const isFailure = ({ outcome }: DeliveryFigures["records"][number]) =>

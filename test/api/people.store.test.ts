@@ -1,8 +1,12 @@
 /** What the administrator does with people: names, blocks, deletions and invitations (§4.4, §5.2.1(6)). */
 
 import { expect, test } from "bun:test";
-import type { Clock } from "../../src/clock.ts";
-import { ADMIN, adminClient, metricsOf } from "../support/admin.ts";
+import { nameAccount } from "../../db/people.ts";
+import { openStore } from "../../db/store/open.ts";
+import { sql } from "../../db/store/sql.ts";
+import { statement } from "../../db/store/statement.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
+import { ADMIN, ADMIN_TOKEN, adminClient, metricsOf } from "../support/admin.ts";
 import { startTestApp, type TestApp } from "../support/app.ts";
 import { startApple } from "../support/apple.ts";
 import {
@@ -331,4 +335,61 @@ test("a process that joins later refuses a blocked account, and what an agent ge
   expectCode(await client(late.url, person.token)("GET /v1/account"), "forbidden");
   await admin.setBlocked.mutate({ account_id, blocked: false });
   expect((await createAgent(late.url, person)).key.label).toBe("agent");
+});
+
+test("people are found by a part of their name in any case, in pages that examine at most 1,000 accounts [§4.3.4]", async () => {
+  const { url: database_url } = await createTestStore();
+  const app = await startTestApp({ database_url, env: ADMIN });
+  const admin = adminClient(app.url);
+  const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
+  const insert =
+    statement(sql`insert into accounts (id, created_at, live_activities, token_digest, change_id, deleted_at)
+    with recursive n(i) as (values(0) union all select i + 1 from n where i < 1199)
+    select printf('acc_%05d', i), i, 1, 'digest ' || i, 'c', iif(i = 1160, i, null) from n`);
+  const NAMES: Readonly<Record<number, string>> = {
+    3: "Zoë 100%",
+    4: "WEISS, Ali",
+    // The same letters, not composed.
+    7: "Grandma Zoe\u0308",
+    900: "عائشة بنت محمد",
+    1150: "Ali_Baba",
+    1160: "Alicia",
+    ...Object.fromEntries([0, 1, 2, 3, 4].map((i) => [1190 + i, `Person ${i}`])),
+  };
+  const idOf = (i: number | string) => `acc_${String(i).padStart(5, "0")}`;
+  const names = Object.entries(NAMES);
+  await store.write([insert({})]);
+  await store.write(names.map(([i, admin_name]) => nameAccount({ id: idOf(i), admin_name })));
+  await store.close();
+  const read = async (name: string, limit = 100, cursor?: string): Promise<unknown[][]> => {
+    const { accounts, next_cursor } = await admin.accounts.query({ name, limit, cursor });
+    const page = accounts.map((account) => account.name);
+    return next_cursor === null ? [page] : [page, ...(await read(name, limit, next_cursor))];
+  };
+  // The first page ends in the middle of the store, and says that there may be more.
+  expect(await read("ali")).toEqual([["Ali_Baba"], ["WEISS, Ali"]]);
+  expect(await read("ali", 1)).toEqual([["Ali_Baba"], ["WEISS, Ali"]]);
+  expect(await read("person", 2)).toEqual([
+    ["Person 4", "Person 3"],
+    ["Person 2", "Person 1"],
+    ["Person 0"],
+    [],
+  ]);
+  expect((await read("ZOË")).flat()).toEqual(["Grandma Zoe\u0308", "Zoë 100%"]);
+  expect((await read("weiß")).flat()).toEqual(["WEISS, Ali"]);
+  expect((await read("بنت")).flat()).toEqual([NAMES[900]!]);
+  // No character is a wildcard.
+  expect((await read("%")).flat()).toEqual(["Zoë 100%"]);
+  expect((await read("_")).flat()).toEqual(["Ali_Baba"]);
+  for (const name of ["a_i", "' or 1=1 --"]) expect((await read(name)).flat()).toEqual([]);
+  for (const name of ["", "  ", "x".repeat(101), "\0", null, 1]) {
+    const refused = await exchange(
+      app.url,
+      "GET",
+      `/admin/trpc/accounts?input=${encodeURIComponent(JSON.stringify({ name }))}`,
+      { credential: ADMIN_TOKEN },
+    );
+    expect([name, refused.status]).toEqual([name, 422]);
+  }
+  expect((await read("x".repeat(100))).flat()).toEqual([]);
 });

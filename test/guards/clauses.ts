@@ -77,6 +77,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§4.2.1", "attestation when required"),
   clause("§4.3.2", "whether everything is well, for the administrator alone"),
   clause("§4.3.3", "what became of a question, for the administrator alone"),
+  clause("§4.3.4", "the list of accounts, and the search by name"),
   clause("§4.4.1", "a blocked account is refused at once, in every process"),
   clause("§4.4.2", "after a block everything works as before"),
   clause("§4.4.3", "notifications and webhooks of a blocked account wait"),

@@ -5,7 +5,7 @@ import { ADMIN, adminClient } from "../support/admin.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, claim, client, createAgent, createPerson } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { people, signIn, untilLive } from "./admin-page.ts";
+import { lookAgain, people, signIn, untilLive } from "./admin-page.ts";
 import {
   browserTests,
   DESK,
@@ -183,4 +183,30 @@ webTest("a hundred people load in pages, and a fault is told in the admin's word
   }
   await until(async () => (await people(page).count()) === 100);
   await expectNoOverflow(page);
+
+  // One of them is found by a part of the name, from any page.
+  const field = page.getByLabel("Find by name");
+  await field.fill(" pERSON 98 ");
+  await page.getByText("1 person", { exact: true }).waitFor();
+  expect(await people(page).allTextContents()).toEqual([expect.stringMatching(/^Person 98/)]);
+  await field.fill("nobody");
+  await page.getByText("Nobody has this in their name.").waitFor();
+  expect(await people(page).count()).toBe(0);
+  expect(await violations(page)).toEqual([]);
+  // A person who leaves the list by a new name stays open.
+  await field.fill("person 2");
+  await page.getByText("8 people", { exact: true }).waitFor();
+  await people(page).last().click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: "Rename" }).click();
+  await dialog.getByLabel("Name").fill("Aunt");
+  await page.keyboard.press("Enter");
+  await dialog.getByRole("heading", { name: "Aunt" }).waitFor();
+  await lookAgain(page);
+  await until(async () => !(await people(page).allTextContents()).join().includes("Aunt"));
+  await dialog.getByRole("heading", { name: "Aunt" }).waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await field.fill("");
+  await until(async () => (await people(page).count()) === 25);
 });

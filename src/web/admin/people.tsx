@@ -2,10 +2,11 @@
 
 import { ChevronRight, UserPlus } from "lucide-react";
 import { lazy, Suspense, useCallback, useEffect, useRef, useState } from "react";
-import { every } from "../clock.ts";
+import { after, every } from "../clock.ts";
 import { type Fault, faultOf } from "../state/api.ts";
 import { Ago, AgoInLink } from "../ui/ago.tsx";
 import { Button } from "../ui/button.tsx";
+import { TextField } from "../ui/field.tsx";
 import { Badge, More, Problem, Skeleton } from "../ui/parts.tsx";
 import { dayOf } from "../ui/time.ts";
 import { useAction } from "../ui/use-action.ts";
@@ -27,73 +28,130 @@ type Invitation = Outputs["invitations"]["invitations"][number];
 const PAGE = 25;
 /** Seconds between two reads of the newest people. */
 const REFRESH_EVERY = 60;
+/** Seconds after typing until people are looked for. */
+const SEARCH_AFTER = 0.3;
 const UNNAMED = "Somebody";
 
-/** The accounts that were loaded; `change` puts in what the administrator changed. */
-function usePeople(api: AdminApi) {
-  const [people, setPeople] = useState<readonly Person[] | null>(null);
-  const [cursor, setCursor] = useState<string | null>(null);
+interface Found {
+  /** What was looked for; empty: everybody. */
+  readonly name: string;
+  readonly people: readonly Person[];
+  readonly cursor: string | null;
+}
+
+/**
+ * The accounts that were loaded, all of them or those with `name`; while a search is under way, those before it. `change`
+ * puts in what the administrator changed.
+ */
+function usePeople(api: AdminApi, name: string) {
+  const [found, setFound] = useState<Found | null>(null);
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState<Fault | null>(null);
+  /** True once there were more people than one page has. */
+  const [are_many, setAreMany] = useState(false);
+  /** What arrives for another name is dropped. */
+  const wanted = useRef(name);
+  const read = useCallback(
+    (after: string | null) =>
+      api.accounts.query({ limit: PAGE, ...(name && { name }), ...(after && { cursor: after }) }),
+    [api, name],
+  );
   /** Resolves to the cursor of the next page: null after the last one, undefined after a fault. */
   const load = useCallback(
     async (after: string | null) => {
       setBusy(true);
       try {
-        const page = await api.accounts.query({ limit: PAGE, ...(after && { cursor: after }) });
-        setPeople((before) => (after ? [...(before ?? []), ...page.accounts] : page.accounts));
-        setCursor(page.next_cursor);
+        const next: Person[] = [];
+        let cursor = after;
+        // With a name, pages may be short.
+        do {
+          const page = await read(cursor);
+          if (wanted.current !== name) return undefined;
+          next.push(...page.accounts);
+          cursor = page.next_cursor;
+        } while (cursor !== null && next.length < PAGE);
+        setFound((before) => ({
+          name,
+          people: after ? [...(before?.people ?? []), ...next] : next,
+          cursor,
+        }));
+        if (name === "" && cursor !== null) setAreMany(true);
         setFault(null);
-        return page.next_cursor;
+        return cursor;
       } catch (error) {
-        setFault(faultOf(error));
+        if (wanted.current === name) setFault(faultOf(error));
       } finally {
-        setBusy(false);
+        if (wanted.current === name) setBusy(false);
       }
       return undefined;
     },
-    [api],
+    [read, name],
   );
   /** Reads the newest page again, and keeps the older people. */
   const refresh = useCallback(async () => {
-    const page = await api.accounts.query({ limit: PAGE }).catch(() => null);
+    const page = await read(null).catch(() => null);
     if (!page) return;
     const { accounts, next_cursor } = page;
     // Ids sort by the time of their creation.
-    const older = (before: readonly Person[]) =>
-      next_cursor === null ? [] : before.filter(({ id }) => id < next_cursor);
-    setPeople((before) => before && [...accounts, ...older(before)]);
-    if (next_cursor === null) setCursor(null);
-  }, [api]);
-  useEffect(() => void load(null), [load]);
-  const change = (id: string, next: Partial<Person> | null) =>
-    setPeople(
-      (before) =>
-        before?.flatMap((one) => (one.id !== id ? one : next ? { ...one, ...next } : [])) ?? null,
+    const isOlder = ({ id }: Person) => next_cursor !== null && id < next_cursor;
+    setFound((before) =>
+      before?.name === name
+        ? {
+            name,
+            people: [...accounts, ...before.people.filter(isOlder)],
+            cursor: next_cursor && before.cursor,
+          }
+        : before,
     );
-  return { people, cursor, busy, fault, load, refresh, change };
+  }, [read, name]);
+  useEffect(() => {
+    wanted.current = name;
+    void load(null);
+  }, [load, name]);
+  const change = (id: string, next: Partial<Person> | null) =>
+    setFound(
+      (before) =>
+        before && {
+          ...before,
+          people: before.people.flatMap((one) =>
+            one.id !== id ? one : next ? { ...one, ...next } : [],
+          ),
+        },
+    );
+  const is_current = found?.name === name;
+  return { found, is_current, are_many, busy, fault, load, refresh, change };
 }
 
 export function People({ api }: { api: AdminApi }) {
-  const { people, cursor, busy, fault, load, refresh, change } = usePeople(api);
+  const [typed, setTyped] = useState("");
+  const [name, setName] = useState("");
+  useEffect(() => after(SEARCH_AFTER, () => setName(typed.trim())), [typed]);
+  const { found, is_current, are_many, busy, fault, load, refresh, change } = usePeople(api, name);
+  const { people = null, cursor = null } = found ?? {};
   const invitations = useLoaded("", async () => (await api.invitations.query()).invitations);
   const { load: loadInvitations } = invitations;
   useEffect(() => {
-    const look = () => void (document.hidden || Promise.all([refresh(), loadInvitations()]));
+    const look = () => {
+      if (document.hidden) return;
+      // Also after a first read that failed.
+      void (is_current ? refresh() : load(null));
+      void loadInvitations();
+    };
     const stop = every(REFRESH_EVERY, look);
     document.addEventListener("visibilitychange", look);
     return () => {
       stop();
       document.removeEventListener("visibilitychange", look);
     };
-  }, [refresh, loadInvitations]);
-  const [shown, setShown] = useState<string | null>(null);
+  }, [is_current, load, refresh, loadInvitations]);
+  /** As it was when it was opened, or changed: it may leave the list meanwhile, such as with a new name. */
+  const [shown, setShown] = useState<Person | null>(null);
   const [inviting, setInviting] = useState(false);
   const [opened, setOpened] = useState({ person: false, invite: false });
   const heading = useRef<HTMLHeadingElement>(null);
-  const open = (id: string) => {
+  const open = (person: Person) => {
     setOpened({ ...opened, person: true });
-    setShown(id);
+    setShown(person);
   };
   const more = async () => {
     // The button goes with the last page.
@@ -116,16 +174,34 @@ export function People({ api }: { api: AdminApi }) {
           Invite
         </Button>
       </div>
+      {are_many && (
+        <TextField
+          type="search"
+          label="Find by name"
+          maxLength={100}
+          value={typed}
+          onChange={({ target }) => setTyped(target.value)}
+        />
+      )}
+      {are_many && (
+        <p role="status" className="said mt-1.5 mb-2 min-h-5 text-faint text-sm">
+          {typed.trim() !== name || !is_current
+            ? !fault && "Searching…"
+            : name !== "" && countOf(people?.length ?? 0, cursor !== null)}
+        </p>
+      )}
       {fault && <Problem>{fault.message}</Problem>}
       {people === null ? (
         !fault && <Skeleton rows={2} label="Loading people" />
       ) : people.length === 0 ? (
-        <p className="text-soft">Nobody has an account yet. Invite somebody, or yourself.</p>
+        name === "" && (
+          <p className="text-soft">Nobody has an account yet. Invite somebody, or yourself.</p>
+        )
       ) : (
         <ul aria-label="People" className="-mx-2 divide-y divide-line">
           {people.map((person) => (
             <li key={person.id}>
-              <Row person={person} onClick={() => open(person.id)} />
+              <Row person={person} onClick={() => open(person)} />
             </li>
           ))}
         </ul>
@@ -136,9 +212,12 @@ export function People({ api }: { api: AdminApi }) {
         {opened.person && (
           <PersonSheet
             api={api}
-            person={people?.find(({ id }) => id === shown) ?? null}
+            person={shown && (people?.find(({ id }) => id === shown.id) ?? shown)}
             onClose={() => setShown(null)}
-            onChange={change}
+            onChange={(id, next) => {
+              change(id, next);
+              setShown((before) => before && next && { ...before, ...next });
+            }}
           />
         )}
         {opened.invite && (
@@ -153,6 +232,14 @@ export function People({ api }: { api: AdminApi }) {
     </section>
   );
 }
+
+/** How many people a search has found. */
+const countOf = (people: number, has_more: boolean): string =>
+  people === 0
+    ? "Nobody has this in their name."
+    : has_more
+      ? `The newest ${people}`
+      : plural(people, "person", "people");
 
 function Row({ person, onClick }: { person: Person; onClick: () => void }) {
   const { blocked_at, last_here_at, last_used_at, keys, pending_questions } = person;
