@@ -19,7 +19,7 @@ import { basename, dirname, extname, join, resolve } from "node:path";
 import type { Clock } from "../../src/clock.ts";
 import { showPath } from "../../src/config-files.ts";
 import { codeOf } from "../../src/log.ts";
-import { unfinishedStart } from "../store/store-file.ts";
+import { unfinishedMark } from "../store/store-file.ts";
 
 /** What is wrong and what to do, in one line without a secret. */
 export class BackupError extends Error {
@@ -84,42 +84,48 @@ export async function makeFolder(path: string): Promise<void> {
   }
 }
 
-/** Temporary files and folders that this process uses now. */
+/** The names of temporary files and folders that this process uses now. */
 const own = new Set<string>();
 let made = 0;
 
+const startOf = (target: string): string => `.${basename(target)}.`;
+
 /**
  * Creates an empty temporary file beside `target`, readable for its owner only. Removes those of earlier runs that were
- * killed. `becomes_store`: no Relay starts at `target` while the file is there.
+ * killed.
  */
-export async function createTemporary(
-  target: string,
-  clock: Clock,
-  { becomes_store = false } = {},
-): Promise<string> {
-  const folder = dirname(target);
-  const start = becomes_store ? unfinishedStart(target) : `.${basename(target)}.`;
+export async function createTemporary(target: string, clock: Clock): Promise<string> {
+  await removeAbandoned(target, clock);
   // No other run has this name, also of a process with the same number in another container.
   const run = `${Math.floor(clock.now() * 1000)}${++made}`;
-  const path = join(folder, `${start}${thisProcess()}-${run}${PARTIAL}`);
-  own.add(path);
+  const path = join(dirname(target), `${startOf(target)}${thisProcess()}-${run}${PARTIAL}`);
+  own.add(basename(path));
   try {
     const file = await open(path, "wx", 0o600);
     await file.close();
     await chmod(path, 0o600);
   } catch (error) {
-    own.delete(path);
+    own.delete(basename(path));
     throw placeError(path, error);
   }
-  // Afterwards, so that a place whose restore was cut off never looks empty.
-  await removeAbandoned(folder, start, clock);
   return path;
 }
 
-/** Removes a temporary file and what SQLite keeps beside it. */
-export async function removeTemporary(path: string): Promise<void> {
-  own.delete(path);
-  for (const end of ["", "-journal", "-wal", "-shm"]) await rm(path + end, { force: true });
+/** Seconds that a temporary file may take to be removed: a disk that hangs must not hide what it made fail. */
+const REMOVAL = 5;
+
+/** Removes a temporary file and what SQLite keeps beside it. What cannot be removed now, a later run removes. */
+export async function removeTemporary(path: string, clock: Clock): Promise<void> {
+  const removeAll = async () => {
+    for (const end of ["", "-journal", "-wal", "-shm"]) {
+      await rm(path + end, { force: true }).catch(() => {});
+    }
+  };
+  const late = Promise.withResolvers<void>();
+  const cancel = clock.after(REMOVAL, late.resolve);
+  await Promise.race([removeAll(), late.promise]);
+  cancel();
+  own.delete(basename(path));
 }
 
 /** The names of folders that {@link createPrivateFolder} makes. */
@@ -133,13 +139,13 @@ export async function createPrivateFolder(parent = tmpdir()): Promise<string> {
   for (const name of await readdir(parent).catch(() => [])) {
     const [, host, pid] = PRIVATE.exec(name) ?? [];
     const path = join(parent, name);
-    if (host !== machine() || isRunning(Number(pid)) || own.has(path)) continue;
+    if (host !== machine() || isRunning(Number(pid)) || own.has(name)) continue;
     const info = await lstat(path).catch(() => null);
     if (info?.isDirectory() && info.uid === process.getuid?.()) await removeFolder(path);
   }
   try {
     const folder = mkdtempSync(join(parent, `relay-restore-${thisProcess()}-`));
-    own.add(folder);
+    own.add(basename(folder));
     return folder;
   } catch (error) {
     throw placeError(parent, error);
@@ -148,7 +154,7 @@ export async function createPrivateFolder(parent = tmpdir()): Promise<string> {
 
 /** Removes a folder of {@link createPrivateFolder}. */
 export async function removeFolder(path: string): Promise<void> {
-  own.delete(path);
+  own.delete(basename(path));
   await rm(path, { recursive: true, force: true }).catch(() => {});
 }
 
@@ -156,7 +162,9 @@ const thisProcess = () => `${machine()}-${process.pid}`;
 
 const machine = (): string => hostname().replace(/[^A-Za-z0-9.]/g, "") || "host";
 
-async function removeAbandoned(folder: string, start: string, clock: Clock): Promise<void> {
+/** Removes the temporary files for `target` of runs that were killed. */
+export async function removeAbandoned(target: string, clock: Clock): Promise<void> {
+  const [folder, start] = [dirname(target), startOf(target)];
   const names = await readdir(folder).catch(() => []);
   for (const name of names) {
     if (!name.startsWith(start)) continue;
@@ -164,9 +172,10 @@ async function removeAbandoned(folder: string, start: string, clock: Clock): Pro
     if (!parts) continue;
     const path = join(folder, name);
     const info = await lstat(path).catch(() => null);
-    if (!info?.isFile() || own.has(path.replace(/\.partial.*$/, PARTIAL))) continue;
+    if (!info?.isFile() || own.has(name.replace(/\.partial.*$/, PARTIAL))) continue;
     const is_over = parts[1] === machine() && !isRunning(Number(parts[2]));
-    if (is_over || info.mtimeMs / 1000 < clock.now() - ABANDONED) await rm(path, { force: true });
+    if (!is_over && info.mtimeMs / 1000 >= clock.now() - ABANDONED) continue;
+    await rm(path, { force: true }).catch(() => {});
   }
 }
 
@@ -200,7 +209,7 @@ export async function publish(
     await utimes(temporary, clock.now(), clock.now());
     if (if_exists === "replace") await rename(temporary, target);
     else if (!(await renameToNew(temporary, target))) return false;
-    own.delete(temporary);
+    own.delete(basename(temporary));
     await syncFolder(dirname(target));
     return true;
   } catch (error) {
@@ -208,10 +217,42 @@ export async function publish(
   }
 }
 
-/** {@link publish} for a store, whose place must be empty. */
+/**
+ * The absolute path of a store that does not exist yet. No Relay starts there until {@link publishStore}, whatever happens
+ * meanwhile. Throws for a place that is not empty.
+ */
+export async function claimPlace(path: string): Promise<string> {
+  await makeFolder(path);
+  const target = await targetOf(path);
+  const taken = ["", "-wal", "-journal"].map((end) => target + end).find((one) => existsSync(one));
+  if (taken !== undefined) throw new BackupError(`${showPath(taken)} exists; move it away first`);
+  try {
+    const mark = await open(unfinishedMark(target), "w", 0o600);
+    try {
+      // On a full disk, the name says enough.
+      await mark.writeFile(UNFINISHED_TEXT).catch(() => {});
+      await mark.sync();
+    } finally {
+      await mark.close();
+    }
+    await syncFolder(dirname(target));
+  } catch (error) {
+    throw placeError(dirname(target), error);
+  }
+  return target;
+}
+
+const UNFINISHED_TEXT = `A relay restore or relay migrate to this place is not complete, so no Relay starts here. Run it again.
+If you want a new store instead, delete this file.
+`;
+
+/** {@link publish} for a store at a place of {@link claimPlace}. */
 export async function publishStore(temporary: string, target: string, clock: Clock): Promise<void> {
-  if (await publish(temporary, target, clock, { if_exists: "keep" })) return;
-  throw new BackupError(`${showPath(target)} exists; move it away first`);
+  if (!(await publish(temporary, target, clock, { if_exists: "keep" }))) {
+    throw new BackupError(`${showPath(target)} exists; move it away first`);
+  }
+  // It is not looked at where there is a store.
+  await rm(unfinishedMark(target), { force: true }).catch(() => {});
 }
 
 /** False if there is a file of that name: a link never replaces one. Some file systems have no links. */

@@ -1,6 +1,7 @@
 /** Makes a backup of a store while Relay runs. */
 
 import { statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import type { Clock } from "../../src/clock.ts";
 import { showPath } from "../../src/config-files.ts";
 import { codeOf } from "../../src/log.ts";
@@ -65,7 +66,10 @@ export async function backupStore({
   const since = clock.elapsed();
   const made_at = Math.floor(clock.now());
   await makeFolder(file);
-  const given = await targetOf(file);
+  // With the time in the name, a link of the name itself, such as to the newest backup, has no meaning.
+  const path = resolve(file);
+  const given =
+    keep === null ? await targetOf(path) : join(await targetOf(dirname(path)), basename(path));
   await assertFreeName(store, given, keep);
   const temporary = await createTemporary(given, clock);
   try {
@@ -81,10 +85,10 @@ export async function backupStore({
       return { ...made, file: given, seconds: clock.elapsed() - since, removed: [] };
     }
     const target = await publishTimed(temporary, given, made_at, clock);
-    const removed = await removeOld(given, keep, target, origin);
+    const removed = await removeOld(given, keep, target, { of: origin, now: clock.now() });
     return { ...made, file: target, seconds: clock.elapsed() - since, removed };
   } finally {
-    await removeTemporary(temporary);
+    await removeTemporary(temporary, clock);
   }
 }
 

@@ -17,8 +17,8 @@ import {
   type Value,
 } from "./rows.ts";
 
-/** Seconds without a byte after which the server counts as hanging. */
-const SILENCE = 60;
+/** A server has so many seconds for each further so many bytes, and for the last ones. A slower one counts as hanging. */
+const PACE = { seconds: 60, bytes: 1e6 } as const;
 /** Characters of one line: the largest rows have 65 kB. */
 const LINE_MOST = 64 * 1024 * 1024;
 /** Reads that begin anew because the tables were changed meanwhile, as by a start of a newer version. */
@@ -176,15 +176,9 @@ async function run(
     ...(i > 0 && { condition: after(i - 1) }),
   }));
   const server = at_least === undefined ? "the libSQL server" : "the replica";
-  const silent = new AbortController();
-  let cancel = () => {};
-  const listen = () => {
-    cancel();
-    cancel = clock.after(SILENCE, () => silent.abort());
-  };
-  listen();
+  const pace = createPace(clock);
   try {
-    const response = await fetch(`${base}/v3/cursor`, {
+    const answer = fetch(`${base}/v3/cursor`, {
       ...proxyOptions(base),
       method: "POST",
       headers: {
@@ -193,8 +187,9 @@ async function run(
         ...(auth_token !== undefined && { authorization: `Bearer ${auth_token}` }),
       },
       body: JSON.stringify({ baton: null, batch: { steps, replication_index: at_least } }),
-      signal: signal ? AbortSignal.any([signal, silent.signal]) : silent.signal,
+      signal: signal ? AbortSignal.any([signal, pace.signal]) : pace.signal,
     });
+    const response = await pace.wait(answer);
     if (!response.ok || !response.body) {
       await response.body?.cancel();
       throw new BackupError(`${server} answered with HTTP status ${response.status}`);
@@ -203,7 +198,7 @@ async function run(
     let step = -1;
     let change: number | null = null;
     const pause = createPauses(clock, signal);
-    for await (const line of linesOf(response.body, listen)) {
+    for await (const line of linesOf(response.body, pace)) {
       const entry = JSON.parse(line) as Entry;
       switch (entry.type) {
         case "step_begin":
@@ -237,24 +232,57 @@ async function run(
     if (error instanceof BackupError || codeOf(error).startsWith("SQLITE_")) throw error;
     const lacks =
       at_least === undefined ? "" : ": it does not get the changes of its primary, or hangs";
-    const why = silent.signal.aborted
-      ? `sent nothing for ${SILENCE} seconds${lacks}`
-      : "cannot be reached";
+    const why = !pace.signal.aborted
+      ? "cannot be reached"
+      : pace.bytes() === 0
+        ? `sent nothing for ${PACE.seconds} seconds${lacks}`
+        : `sent only ${pace.bytes()} bytes in ${PACE.seconds} seconds${lacks}`;
     throw new BackupError(`${server} ${why}`, { cause: error });
   } finally {
-    cancel();
     // Ends the request, and so the transaction, if an error interrupted it.
-    silent.abort();
+    pace.end();
   }
 }
 
+type Pace = ReturnType<typeof createPace>;
+
+/** Aborts its signal if the server does not keep {@link PACE}. Only the time of a wait for the server counts. */
+function createPace(clock: Clock) {
+  const slow = new AbortController();
+  let left: number = PACE.seconds;
+  let bytes = 0;
+  return {
+    signal: slow.signal,
+    /** Bytes since the last whole {@link PACE}. */
+    bytes: () => bytes,
+    async wait<T>(answer: Promise<T>): Promise<T> {
+      const since = clock.elapsed();
+      const cancel = clock.after(left, () => slow.abort());
+      try {
+        return await answer;
+      } finally {
+        cancel();
+        left -= clock.elapsed() - since;
+      }
+    },
+    got(chunk: Uint8Array): void {
+      bytes += chunk.length;
+      if (bytes >= PACE.bytes) [left, bytes] = [PACE.seconds, 0];
+    },
+    end: () => slow.abort(),
+  };
+}
+
 /** The lines after the first, which only continues the stream. */
-async function* linesOf(body: ReadableStream<Uint8Array>, heard: () => void) {
+async function* linesOf(body: ReadableStream<Uint8Array>, pace: Pace) {
   const decoder = new TextDecoder();
+  const reader = body.getReader();
   let rest = "";
   let first = true;
-  for await (const chunk of body) {
-    heard();
+  for (;;) {
+    const { done, value: chunk } = await pace.wait(reader.read());
+    if (done) break;
+    pace.got(chunk);
     const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
     rest = lines.pop()!;
     if (rest.length > LINE_MOST) throw new BackupError("the libSQL server sent too long a line");

@@ -3,8 +3,11 @@
 import { lstat, readdir, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { codeOf } from "../../src/log.ts";
-import { timeIn } from "./backup-files.ts";
+import { BackupError, placeError, timeIn } from "./backup-files.ts";
 import { type Origin, originOf } from "./origin.ts";
+
+/** Seconds. A backup from later than this was made while a clock was wrong, then or now. */
+export const CLOCK_DIFFERS = 300;
 
 /** A backup with its time in its name. */
 interface BackupFile {
@@ -40,18 +43,29 @@ export async function listBackups(file: string, of: Origin): Promise<readonly Ba
   return found.sort((a, b) => b.made_at - a.made_at);
 }
 
-/** Removes all but the newest `keep` backups of {@link listBackups}, and never `made`. Returns the removed ones. */
+/**
+ * Removes all but the newest `keep` backups of {@link listBackups}, and never `made`. Those of a time after `now` are
+ * counted apart: a wrong clock must not push out what a right one made. Returns the removed ones.
+ */
 export async function removeOld(
   file: string,
   keep: number,
   made: string,
-  of: Origin,
+  { of, now }: { readonly of: Origin; readonly now: number },
 ): Promise<string[]> {
-  const others = (await listBackups(file, of)).filter((one) => one.file !== made);
-  const removed: string[] = [];
-  for (const one of others.slice(Math.max(keep - 1, 0))) {
-    await rm(one.file, { force: true });
-    removed.push(one.file);
+  const all = await listBackups(file, of);
+  const isLater = (one: BackupFile) => one.made_at > now + CLOCK_DIFFERS;
+  const surplus = [
+    ...all.filter((one) => !isLater(one)).slice(keep),
+    ...all.filter(isLater).slice(keep),
+  ].filter((one) => one.file !== made);
+  let fault: BackupError | null = null;
+  for (const one of surplus) {
+    await rm(one.file, { force: true }).catch((error) => {
+      fault = placeError(one.file, error);
+    });
   }
-  return removed;
+  if (fault === null) return surplus.map((one) => one.file);
+  const { message } = fault as BackupError;
+  throw new BackupError(`the backup is made, but an older one cannot be removed: ${message}`);
 }

@@ -8,13 +8,13 @@ import { endpointOf } from "../store/hrana.ts";
 import { isBusy } from "../store/store.ts";
 import {
   BackupError,
+  claimPlace,
   createTemporary,
   placeError,
   publishStore,
   removeTemporary,
 } from "./backup-files.ts";
 import { readRows, readServer } from "./cursor.ts";
-import { freePlace } from "./restore.ts";
 import {
   countRows,
   createSums,
@@ -24,7 +24,7 @@ import {
   selectAll,
   type TableSum,
 } from "./rows.ts";
-import { fillServer, type ReadStore, tablesOf } from "./server-writer.ts";
+import { claimServer, fillServer, type ReadStore } from "./server-writer.ts";
 import { createFileWriter, fileKeyOf, fileOf, type StorePlace, type Work } from "./snapshot.ts";
 
 export interface MoveOptions extends Work {
@@ -45,15 +45,16 @@ export interface Moved {
 /**
  * Copies everything to a file that does not exist yet, or a libSQL server without tables, and compares the rows of each
  * table before it counts. The source stays as it is. A file is locked meanwhile, so that no Relay can use it; a server
- * that changed meanwhile fails the move. Rejects with {@link BackupError}.
+ * that changed meanwhile fails the move. No Relay starts at the new place until everything is there, also after a failure.
+ * Rejects with {@link BackupError}.
  */
 export async function moveStore({ from, to, run, clock, signal }: MoveOptions): Promise<Moved> {
   const since = clock.elapsed();
   const work = { clock, signal };
   const path = fileOf(to);
   const endpoint = path === null ? endpointOf(to.url, to.auth_token) : null;
-  const target = path === null ? null : await freePlace(path);
-  if (endpoint) await tablesOf(endpoint, work);
+  const target = path === null ? null : await claimPlace(path);
+  if (endpoint) await claimServer(endpoint, run, work);
   const source = await openSource(from, work);
   try {
     const sums = endpoint
@@ -164,7 +165,7 @@ async function fillFile(
   source: Source,
   { clock, signal }: Work,
 ): Promise<Sums> {
-  const temporary = await createTemporary(target, clock, { becomes_store: true });
+  const temporary = await createTemporary(target, clock);
   try {
     const writer = createFileWriter(temporary, file_key);
     const { taker, sums } = createSums(writer);
@@ -188,6 +189,6 @@ async function fillFile(
   } catch (error) {
     throw signal?.aborted ? error : placeError(target, error);
   } finally {
-    await removeTemporary(temporary);
+    await removeTemporary(temporary, clock);
   }
 }

@@ -10,15 +10,14 @@ import { openStore } from "../store/open.ts";
 import { hasFrames, isInWalMode } from "../store/wal-file.ts";
 import {
   BackupError,
+  claimPlace,
   createPrivateFolder,
   createTemporary,
-  makeFolder,
   placeError,
   publishStore,
   removeFolder,
   removeTemporary,
   sizeOf,
-  targetOf,
 } from "./backup-files.ts";
 import { checkCopy, madeAt, unmarkBackup } from "./contents.ts";
 import { type Forgotten, forget } from "./forget.ts";
@@ -55,7 +54,8 @@ export interface Restored {
 
 /**
  * Restores a backup into a file that does not exist yet, or a libSQL server without tables. The file gets its name, and
- * the server becomes a store, only once everything is there and checked.
+ * the server becomes a store, only once everything is there and checked. Until then no Relay starts there, also after a
+ * failure, and another call begins again.
  *
  * Rejects with {@link BackupError}: a place that is not empty, and a file that is damaged, no store of Relay, in use, or
  * of a version that this one cannot follow.
@@ -63,28 +63,21 @@ export interface Restored {
 export async function restoreStore(options: RestoreOptions): Promise<Restored> {
   const { store, file, clock, signal } = options;
   const since = clock.elapsed();
-  const source = checkSource(file);
   const path = fileOf(store);
-  const target = path === null ? null : await freePlace(path);
-  const claim =
-    target === null
-      ? await claimServer(endpointOf(store.url, store.auth_token), options.run, { clock, signal })
-      : null;
+  const target = path === null ? null : await claimPlace(path);
+  if (target === null)
+    await claimServer(endpointOf(store.url, store.auth_token), options.run, { clock, signal });
+  const source = checkSource(file);
   /** For a copy on the way to a server. */
   let folder: string | null = null;
   let temporary: string | null = null;
-  /** True once the server may have a part of the store. */
-  let has_begun = false;
   try {
     folder = target === null ? await createPrivateFolder() : null;
     const file_key = fileKeyOf(store);
-    temporary = await createTemporary(target ?? join(folder!, "relay.db"), clock, {
-      becomes_store: target !== null,
-    });
+    temporary = await createTemporary(target ?? join(folder!, "relay.db"), clock);
     await copyFile(source, temporary, file_key, { clock, signal }, { alone: true });
     const { made_at, forgotten } = await prepare(temporary, options);
     signal?.throwIfAborted();
-    has_begun = true;
     const bytes = await sizeOf(temporary);
     const rows =
       target === null
@@ -92,11 +85,8 @@ export async function restoreStore(options: RestoreOptions): Promise<Restored> {
         : await publishFile(temporary, target, options);
     const where = target ?? endpointOf(store.url, undefined).base;
     return { where, made_at, rows, bytes, seconds: clock.elapsed() - since, forgotten };
-  } catch (error) {
-    if (!has_begun) await claim?.giveUp().catch(() => {});
-    throw error;
   } finally {
-    if (temporary !== null) await removeTemporary(temporary);
+    if (temporary !== null) await removeTemporary(temporary, clock);
     if (folder !== null) await removeFolder(folder);
   }
 }
@@ -112,15 +102,6 @@ function checkSource(file: string): string {
     );
   }
   return file;
-}
-
-/** The absolute path of a store that does not exist yet. Throws for a place that is not empty. */
-export async function freePlace(path: string): Promise<string> {
-  await makeFolder(path);
-  const target = await targetOf(path);
-  const taken = ["", "-wal", "-journal"].map((end) => target + end).find((one) => existsSync(one));
-  if (taken !== undefined) throw new BackupError(`${showPath(taken)} exists; move it away first`);
-  return target;
 }
 
 /** Checks the copy, and makes it the store that is restored. */

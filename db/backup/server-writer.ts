@@ -54,7 +54,7 @@ export async function fillServer(
   const fill = (statements: readonly Text[], within?: number) =>
     write([ours, ...statements], within);
 
-  const { left } = await claimServer(endpoint, run, { clock, signal });
+  const left = await claimServer(endpoint, run, { clock, signal });
   for (const name of left) await fill([[`drop table ${quoted(name)}`]], WITHIN.index);
 
   const last: Text[] = [];
@@ -110,25 +110,22 @@ export async function fillServer(
 }
 
 /**
- * Marks a server without tables, so that no Relay starts on it before {@link fillServer} is complete. `left`: the tables
- * of an earlier call. `giveUp` takes a new mark away again, if nothing was written yet.
+ * Marks a server without tables, so that no Relay starts on it before {@link fillServer} is complete. Returns the tables
+ * that an earlier call has left.
  */
-export async function claimServer(endpoint: Endpoint, run: string, work: Work) {
+export async function claimServer(
+  endpoint: Endpoint,
+  run: string,
+  work: Work,
+): Promise<readonly string[]> {
   const write = writerOf(endpoint, work);
   const found = await tablesOf(endpoint, work);
-  const is_new = !found.includes(MARK);
   await write(
-    is_new
-      ? [[`create table ${MARK} (run text)`], [`insert into ${MARK} values (?)`, [run]]]
-      : [[`update ${MARK} set run = ?`, [run]]],
+    found.includes(MARK)
+      ? [[`update ${MARK} set run = ?`, [run]]]
+      : [[`create table ${MARK} (run text)`], [`insert into ${MARK} values (?)`, [run]]],
   );
-  return {
-    left: found.filter((name) => name !== MARK),
-    async giveUp(): Promise<void> {
-      // An aborted command gives up too.
-      if (is_new) await writerOf(endpoint, { clock: work.clock })([[`drop table ${MARK}`]]);
-    },
-  };
+  return found.filter((name) => name !== MARK);
 }
 
 /** Returns a function that writes statements in one transaction. */

@@ -65,7 +65,7 @@ export async function copyFile(
 ): Promise<void> {
   if (!existsSync(path)) throw new BackupError(`there is no store at ${showPath(path)}`);
   const connection = openReadOnly(path, alone || isReadAlone(path), file_key);
-  let hangs = false;
+  let copy: Promise<void> | null = null;
   let is_open = false;
   try {
     await whenFree(clock, () => assertNotForeign((one) => connection.run(one).rows));
@@ -76,17 +76,15 @@ export async function copyFile(
     ) {
       throw new BackupError(`${showPath(path)} is no store of Relay`);
     }
-    const copy = whenFree(clock, () =>
-      connection.execAsync(`vacuum into '${to.replaceAll("'", "''")}'`),
-    );
-    await whileGrowing(copy, to, { clock, signal }, () => {
-      hangs = true;
-    });
+    copy = whenFree(clock, () => connection.execAsync(`vacuum into '${to.replaceAll("'", "''")}'`));
+    await whileGrowing(copy, to, { clock, signal });
   } catch (error) {
     throw copyError(path, is_open ? to : null, error);
   } finally {
-    // Closing a connection that is busy would block the process.
-    if (!hangs) connection.close();
+    // A copy that was given up goes on, and closing a connection that is busy would block the process.
+    const close = () => connection.close();
+    if (copy) copy.then(close, close);
+    else close();
   }
 }
 
@@ -108,22 +106,29 @@ export function isReadAlone(path: string): boolean {
   }
 }
 
-/** Rejects if the file stops growing or the work is aborted, and calls `left` since the work then goes on. */
+/** Rejects if the file stops growing or the work is aborted. The work then goes on. */
 async function whileGrowing(
   work: Promise<void>,
   path: string,
   { clock, signal }: Work,
-  left: () => void,
 ): Promise<void> {
   const { promise, reject } = Promise.withResolvers<never>();
   let [size, since] = [0, clock.elapsed()];
+  let asked = false;
   let cancel = () => {};
   const look = () => {
     cancel = clock.after(LOOK_EVERY, () => {
+      if (clock.elapsed() - since >= STALLED) {
+        const folder = showPath(dirname(path));
+        return reject(new BackupError(`nothing was written to ${folder} for ${STALLED} seconds`));
+      }
+      look();
+      // Not waited for: a disk that hangs does not say the size either.
+      if (asked) return;
+      asked = true;
       void sizeOf(path).then((now) => {
+        asked = false;
         if (now !== size) [size, since] = [now, clock.elapsed()];
-        if (clock.elapsed() - since < STALLED) return look();
-        reject(new BackupError(`nothing was written to ${showPath(path)} for ${STALLED} seconds`));
       });
     });
   };
@@ -131,17 +136,11 @@ async function whileGrowing(
   const abort = () => reject(signal!.reason);
   signal?.addEventListener("abort", abort);
   if (signal?.aborted) abort();
-  let is_over = false;
-  const over = () => {
-    is_over = true;
-  };
-  work.then(over, over);
   try {
     await Promise.race([work, promise]);
   } finally {
     cancel();
     signal?.removeEventListener("abort", abort);
-    if (!is_over) left();
   }
 }
 

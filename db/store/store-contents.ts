@@ -17,7 +17,7 @@ export const NOT_ENCRYPTED =
 
 export const UNFINISHED = "relay restore or relay migrate is not complete; run it again";
 
-/** A libSQL server has this table while `relay restore` or `relay migrate` fills it. */
+/** A libSQL server has this table from the begin of `relay restore` or `relay migrate` until one is complete. */
 export const UNFINISHED_TABLE = "relay_restoring";
 
 /** A backup has this table beside those of the store. */
@@ -44,6 +44,8 @@ export async function assertNotForeign(
 ): Promise<void> {
   const found = await read(names({}));
   if (found.length === 0 || found.some(([name]) => OWN_TABLES.has(name!))) return;
-  if (found.some(([name]) => name === UNFINISHED_TABLE)) throw new RefusedStore(UNFINISHED);
+  if (found.some(([name]) => name === UNFINISHED_TABLE)) {
+    throw new RefusedStore(`${UNFINISHED}, or delete all tables if you want a new store`);
+  }
   throw new RefusedStore("the database belongs to another program; name one of its own for Relay");
 }

@@ -7,11 +7,10 @@ import {
   existsSync,
   mkdirSync,
   openSync,
-  readdirSync,
   realpathSync,
   statSync,
 } from "node:fs";
-import { basename, dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { Clock } from "../../src/clock.ts";
 import { codeOf } from "../../src/log.ts";
 import { openReadOnly } from "./connection.ts";
@@ -79,16 +78,18 @@ export async function checkStoreFile(
   if (alone !== null && with_log !== null && alone !== with_log) refuseLog();
 }
 
-/** How the names of files begin in which a store is being restored or moved to the path; in the same folder. */
-export const unfinishedStart = (path: string): string => `.${basename(path)}.unfinished.`;
+/** Beside the path, from the begin of a restore or move to it until one is complete. */
+export const unfinishedMark = (path: string): string =>
+  join(dirname(path), `.${basename(path)}.unfinished.txt`);
 
-/** Otherwise a start after a power cut would create an empty store, in whose place nothing can be restored any more. */
+/**
+ * Otherwise a start after a restore that failed or was cut off would create an empty store: it would sign everybody out,
+ * and nothing could be restored in its place any more.
+ */
 function refuseUnfinished(path: string): void {
-  const start = unfinishedStart(path);
-  const folder = dirname(path);
-  const found = existsSync(folder) && readdirSync(folder).find((name) => name.startsWith(start));
-  if (!found) return;
-  throw new RefusedStore(`${UNFINISHED}, or delete ${found} if you want a new store`);
+  const mark = unfinishedMark(path);
+  if (!existsSync(mark)) return;
+  throw new RefusedStore(`${UNFINISHED}, or delete ${mark} if you want a new store`);
 }
 
 /** A store gets this secret at its first start and keeps it. Two stores never have the same one. */

@@ -27,21 +27,37 @@ async function storeOf(
   };
 }
 
+/** For a command. `signal` aborts at Ctrl-C, SIGTERM, or when it takes too long. */
+interface Work {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
 /** Seconds between two signs of life: the threads of the binding do not keep the process alive. */
 const ALIVE_EVERY = 60;
 
-/** Runs a command. Errors for the operator become one line. */
-async function withFaults<T>(io: Io, run: (clock: Clock) => Promise<T>): Promise<T> {
+/** Hours that a command may take. */
+const LONGEST = 6;
+
+/** Runs a command, within {@link LONGEST}. Errors for the operator become one line. */
+async function withFaults<T>(io: Io, run: (work: Work) => Promise<T>): Promise<T> {
   let cancel = () => {};
   const keepAlive = () => {
     cancel = io.timers.after(ALIVE_EVERY, keepAlive);
   };
   keepAlive();
   const { now, timers } = io;
+  const clock = { now, elapsed: timers.elapsed, after: timers.after };
+  const { withDeadline } = await import("../../db/backup/deadline.ts");
   const { BackupError } = await import("../../db/backup/backup-files.ts");
   const { RefusedStore } = await import("../../db/store/store-contents.ts");
   try {
-    return await run({ now, elapsed: timers.elapsed, after: timers.after });
+    return await withDeadline((signal) => run({ clock, signal }), {
+      clock,
+      seconds: LONGEST * 3_600,
+      late: () => new BackupError(`it took longer than ${LONGEST} hours`),
+      signal: io.signal,
+    });
   } catch (error) {
     if (io.signal.aborted) throw new Fault("interrupted");
     if (
@@ -63,10 +79,10 @@ export async function backup(
   file: string,
   { keep = null }: { readonly keep?: number | null },
 ): Promise<void> {
-  const made = await withFaults(io, async (clock) => {
+  const made = await withFaults(io, async (work) => {
     const { backupStore } = await import("../../db/backup/backup.ts");
     const store = await storeOf(io, { backup_url: io.env.BACKUP_URL });
-    return backupStore({ store, file, keep, clock, signal: io.signal });
+    return backupStore({ store, file, keep, ...work });
   });
   const { removed } = made;
   io.out(
@@ -87,14 +103,14 @@ export async function restore(
   }: { readonly asCopy?: boolean; readonly old?: string | null },
 ): Promise<void> {
   if (as_copy && old !== null) throw new Fault("--as-copy and --old cannot be used together");
-  const done = await withFaults(io, async (clock) => {
+  const done = await withFaults(io, async (work) => {
     const [{ restoreStore }, { createIds }] = await Promise.all([
       import("../../db/backup/restore.ts"),
       import("../ids.ts"),
     ]);
-    const run = createIds(clock).unique();
+    const run = createIds(work.clock).unique();
     const store = await storeOf(io);
-    return restoreStore({ store, file, as_copy, old, run, clock, signal: io.signal });
+    return restoreStore({ store, file, as_copy, old, run, ...work });
   });
   const { made_at, forgotten } = done;
   const of = made_at === null ? "" : ` of ${timeOf(made_at)}`;
@@ -118,7 +134,7 @@ export async function restore(
 
 /** `relay migrate`: moves a store to another place. */
 export async function migrate(io: Io, from: string, to: string): Promise<void> {
-  const done = await withFaults(io, async (clock) => {
+  const done = await withFaults(io, async (work) => {
     const [{ moveStore }, { createIds }] = await Promise.all([
       import("../../db/backup/move.ts"),
       import("../ids.ts"),
@@ -126,9 +142,8 @@ export async function migrate(io: Io, from: string, to: string): Promise<void> {
     return moveStore({
       from: await placeOf(io, "FROM", from),
       to: await placeOf(io, "TO", to),
-      run: createIds(clock).unique(),
-      clock,
-      signal: io.signal,
+      run: createIds(work.clock).unique(),
+      ...work,
     });
   });
   io.out(

@@ -10,6 +10,11 @@ const { argv, env, platform } = process;
 const words = argv.slice(2);
 const interrupted = new AbortController();
 
+/** Commands that may be given up while the disk has not answered yet. */
+const OF_STORE: ReadonlySet<string | undefined> = new Set(["backup", "restore", "migrate"]);
+/** Seconds from the outcome of a command to the end of its process. */
+const END_WITHIN = 2;
+
 // The server handles signals itself, and `run` passes them on to its command.
 if (words[0] !== "serve" && words[0] !== "run") {
   const stop = (code: number) => () => {
@@ -92,7 +97,7 @@ function openBrowser(url: string): boolean {
   }
 }
 
-process.exitCode = await runCommand(
+const exit_code = await runCommand(
   {
     env,
     platform,
@@ -110,3 +115,6 @@ process.exitCode = await runCommand(
   },
   words,
 );
+process.exitCode = exit_code;
+// A disk that hangs keeps the process alive; an idle process ends before this.
+if (OF_STORE.has(words[0])) systemClock.after(END_WITHIN, () => process.exit(exit_code));

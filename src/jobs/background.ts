@@ -1,7 +1,7 @@
 /** The background work below the services: the periodic jobs, and the automatic backups. */
 
 import { backupStore } from "../../db/backup/backup.ts";
-import { BackupError } from "../../db/backup/backup-files.ts";
+import { BackupError, removeAbandoned } from "../../db/backup/backup-files.ts";
 import { listBackups } from "../../db/backup/list.ts";
 import { originOfStore } from "../../db/backup/origin.ts";
 import { createBackupRecord } from "../../db/backups.ts";
@@ -64,6 +64,7 @@ export function createBackground(options: BackgroundOptions) {
     log,
   });
 
+  const backup_clock: Clock = { ...timers, now: clock.now };
   const backups = createBackups({
     folder: config.BACKUP_DIR,
     every: secondsOf(config.BACKUP_EVERY),
@@ -78,12 +79,15 @@ export function createBackground(options: BackgroundOptions) {
         },
         file,
         keep: config.BACKUP_KEEP,
-        clock: { ...timers, now: clock.now },
+        clock: backup_clock,
         signal,
       }).catch((error: unknown) => {
         throw error instanceof BackupError ? new BackupFault(error.message) : error;
       }),
-    list: async (file) => listBackups(file, await originOfStore(store)),
+    async list(file) {
+      await removeAbandoned(file, backup_clock);
+      return listBackups(file, await originOfStore(store));
+    },
     storeBytes: () => storeBytes(store),
     clock,
     timers,

@@ -4,6 +4,8 @@
  */
 
 import { join, resolve } from "node:path";
+import { withDeadline } from "../../db/backup/deadline.ts";
+import { CLOCK_DIFFERS } from "../../db/backup/list.ts";
 import type { BackupOutcome, BackupRecord } from "../../db/backups.ts";
 import type { Cancel, Clock } from "../clock.ts";
 import { showPath } from "../config-files.ts";
@@ -27,8 +29,6 @@ const BACKUPS = {
   /** Between failed attempts: doubles from the shorter to the longer. */
   retry_first: 60,
   retry_longest: 3_600,
-  /** A backup from later than this is from a clock that was wrong. */
-  clock_differs: 300,
   /** For the end of an attempt that a stop cancels. */
   stop: 1,
 } as const;
@@ -50,7 +50,7 @@ interface BackupsOptions {
   readonly record: BackupRecord;
   /** Makes a backup at this path with its time in the name, and removes surplus ones. */
   readonly make: (file: string, signal: AbortSignal) => Promise<Backup>;
-  /** The good backups that were made at this path. */
+  /** The good backups that were made at this path. Removes what killed attempts have left there. */
   readonly list: (file: string) => Promise<readonly Backup[]>;
   /** Bytes of the store. */
   readonly storeBytes: () => Promise<number>;
@@ -85,18 +85,23 @@ export function createBackups(options: BackupsOptions) {
     if (unanswered) throw silent();
     const late = Promise.withResolvers<never>();
     const cancel = timers.after(BACKUPS.folder_answers, () => late.reject(silent()));
-    const answer = ask().finally(() => {
+    return await Promise.race([hold(ask()), late.promise]).finally(cancel);
+  };
+
+  /** Keeps the folder from being asked anything else until it has answered. */
+  const hold = <T>(answer: Promise<T>): Promise<T> => {
+    const held = answer.finally(() => {
       unanswered = undefined;
     });
-    unanswered = answer;
-    return await Promise.race([answer, late.promise]).finally(cancel);
+    unanswered = held;
+    return held;
   };
 
   const file = () => join(folder!, NAME);
 
   const lookAtFolder = async (): Promise<void> => {
     await inTime(() => assertWritableFolder(folder!));
-    const latest = clock.now() + BACKUPS.clock_differs;
+    const latest = clock.now() + CLOCK_DIFFERS;
     newest = (await inTime(() => options.list(file())))
       .filter(({ made_at }) => made_at <= latest)
       .reduce<Backup | null>((a, b) => (a !== null && a.made_at >= b.made_at ? a : b), null);
@@ -153,10 +158,6 @@ export function createBackups(options: BackupsOptions) {
   const make = async (stop: AbortSignal): Promise<void> => {
     const bytes = await options.storeBytes();
     await inTime(() => assertRoomFor(bytes, folder!));
-    const late = new AbortController();
-    const cancel_late = timers.after(BACKUPS.longest, () =>
-      late.abort(new BackupFault(`it took longer than ${BACKUPS.longest / 60} minutes`)),
-    );
     let cancel_renewal: Cancel = () => {};
     const renew = () => {
       cancel_renewal = timers.after(BACKUPS.renew_every, () => {
@@ -167,16 +168,20 @@ export function createBackups(options: BackupsOptions) {
     renew();
     const from = timers.elapsed();
     try {
-      const made = await options.make(file(), AbortSignal.any([stop, late.signal]));
+      const made = await withDeadline((signal) => hold(options.make(file(), signal)), {
+        clock: timers,
+        seconds: BACKUPS.longest,
+        late: () => new BackupFault(`it took longer than ${BACKUPS.longest / 60} minutes`),
+        signal: stop,
+      });
       newest = { made_at: made.made_at, bytes: made.bytes };
       counts.success++;
       const seconds = Math.round((timers.elapsed() - from) * 10) / 10;
       log.info("backup made", { bytes: made.bytes, seconds });
     } catch (error) {
       if (!stop.aborted) counts.failure++;
-      throw late.signal.aborted ? late.signal.reason : error;
+      throw error;
     } finally {
-      cancel_late();
       cancel_renewal();
     }
     mended();

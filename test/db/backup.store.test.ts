@@ -25,6 +25,7 @@ import { p, sql } from "../../db/store/sql.ts";
 import { statement } from "../../db/store/statement.ts";
 import { createVault, PLAIN } from "../../db/store/vault.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
+import { createTestClock } from "../support/clock.ts";
 import { startCutProxy } from "../support/cut-proxy.ts";
 import { rejectionOf } from "../support/rejection.ts";
 import { freePort, startSqld } from "../support/sqld.ts";
@@ -144,7 +145,7 @@ test.skipIf(STORE_KIND !== "server")(
     await store.write([add({ name: "later", value: "two" })]);
     // A replica that has just lost its primary may also close the connection.
     expect(String(await rejectionOf(backup(replica.url)))).toMatch(
-      /the replica (sent nothing for 60 seconds: it does not get the changes|cannot be reached)/,
+      /the replica (sent .* 60 seconds: it does not get the changes|cannot be reached)/,
     );
     expect(names()).toEqual(["signing"]);
     link.up();
@@ -170,6 +171,37 @@ test.skipIf(STORE_KIND !== "server")(
   },
 );
 
+test.skipIf(STORE_KIND !== "server")(
+  "a libSQL server that trickles bytes makes a backup fail in a minute, and nothing is left of it",
+  async () => {
+    const { promise: stream, resolve } =
+      Promise.withResolvers<ReadableStreamDefaultController<Uint8Array>>();
+    const body = () => new ReadableStream<Uint8Array>({ start: resolve });
+    const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(body()) });
+    const clock = createTestClock();
+    let waits = 0;
+    const after: Clock["after"] = (seconds, run) => {
+      waits++;
+      return clock.after(seconds, run);
+    };
+    const folder = tempFolder();
+    const store = placeOf(`http://127.0.0.1:${server.port}`);
+    const file = join(folder, "relay.db");
+    const refusal = rejectionOf(backupStore({ store, file, keep: 2, clock: { ...clock, after } }));
+    const controller = await stream;
+    for (let byte = 1; byte <= 8; byte++) {
+      await clock.skip(7);
+      controller.enqueue(new Uint8Array([0x20]));
+      // The head of the answer, this byte, and the next one.
+      await until(() => waits === 2 + byte);
+    }
+    await clock.skip(7);
+    expect(String(await refusal)).toContain("sent only 8 bytes in 60 seconds");
+    expect(readdirSync(folder)).toEqual([]);
+    await server.stop(true);
+  },
+);
+
 test("it keeps the newest backups, and touches nothing else", async () => {
   const { url } = await createTestStore();
   const place = { url, auth_token: undefined };
@@ -186,10 +218,15 @@ test("it keeps the newest backups, and touches nothing else", async () => {
     await backup(2);
     now += 86_400;
   }
-  // The clock was set back.
+  // The clock was set back. What the other clock made is counted apart.
   now -= 10 * 86_400;
-  const last = await backup(2);
-  expect(last.removed).toEqual([join(folder, "relay-20261127T030000Z.db")]);
+  expect((await backup(2)).removed).toEqual([]);
+  // A run that stood still leaves what another process made meanwhile.
+  const times = [now - 60];
+  const stood = { ...clock, now: () => times.pop() ?? now };
+  const old = await backupStore({ store: place, file, keep: 1, clock: stood });
+  expect(old.removed).toEqual([join(folder, "relay-20261127T030000Z.db")]);
+  unlinkSync(old.file);
   const names = ["relay-20261119T030000Z.db", "relay-20261128T030000Z.db"];
   expect((await listBackups(file, { secret: null, vault: PLAIN })).map((one) => one.file)).toEqual(
     names.toReversed().map((name) => join(folder, name)),
@@ -203,6 +240,9 @@ test("it keeps the newest backups, and touches nothing else", async () => {
   symlinkSync(join(folder, names[0]!), join(folder, "linked.db"));
   const linked = await backup(null, join(folder, "linked.db"));
   expect(linked.file).toBe(join(folder, names[0]!));
+  // With the time in the name, it is a backup of its own.
+  const timed = await backup(1, join(folder, "linked.db"));
+  expect(timed.file).toBe(join(folder, "linked-20261119T030000Z.db"));
 
   // Another store with backups of the same name, and an encrypted file, whose header says nothing.
   const theirs = await createTestStore();
@@ -219,7 +259,7 @@ test("it keeps the newest backups, and touches nothing else", async () => {
   for (const { file } of [first, second]) unlinkSync(file);
   expect(String(await rejectionOf(backup(2, `${folder}/`)))).toContain("is a folder");
   expect((await other(file, 1)).removed).toEqual([]);
-  expect((await backup(2)).removed).toEqual([join(folder, names[0]!)]);
+  expect((await backup(1)).removed).toEqual([join(folder, names[0]!)]);
   expect(await listBackups(file, { secret: "another secret", vault: PLAIN })).toHaveLength(1);
   const taken = String(await rejectionOf(other(join(folder, names[1]!), null)));
   expect(taken).toContain("is a backup of another store");

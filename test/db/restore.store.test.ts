@@ -5,7 +5,7 @@ import { expect, test } from "bun:test";
 import { copyFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { backupStore } from "../../db/backup/backup.ts";
-import { createTemporary } from "../../db/backup/backup-files.ts";
+import { claimPlace } from "../../db/backup/backup-files.ts";
 import { listBackups } from "../../db/backup/list.ts";
 import { moveStore } from "../../db/backup/move.ts";
 import { restoreStore } from "../../db/backup/restore.ts";
@@ -171,49 +171,58 @@ test("moving to the other kind of store and back loses nothing, and refuses a pl
   expect(await move(back, third)).toMatchObject({ rows: first.rows });
 });
 
-test("no Relay starts in a place where a restore is under way or was cut off", async () => {
+test("no Relay starts in a place where a restore is under way, failed or was cut off, until one is complete [§11.4.7]", async () => {
   const { url } = await createTestStore();
   const file = join(tempFolder(), "relay.db");
   await backupStore({ ...ofStore(url), file, keep: null });
   const place = await createEmptyStore();
   const refusal = async () => String(await rejectionOf(openStore(placeOf(place.url), systemClock)));
-  const endpoint = () => endpointOf(place.url, undefined);
   // What a kill leaves behind, at once.
   const path = place.url.slice("file:".length);
-  if (STORE_KIND === "embedded") await createTemporary(path, systemClock, { becomes_store: true });
-  else await claimServer(endpoint(), "killed", { clock: systemClock });
+  if (STORE_KIND === "embedded") await claimPlace(path);
+  else await claimServer(endpointOf(place.url, undefined), "killed", { clock: systemClock });
   expect(await refusal()).toContain("relay restore or relay migrate is not complete");
   const restoreTo = (from: string, target: string, clock = systemClock) =>
     restoreStore({
       ...{ store: placeOf(target), file: from, as_copy: true, old: null, run: `run ${++runs}` },
       clock,
     });
-  await restoreTo(file, place.url);
-  await (await openStore(placeOf(place.url), systemClock)).close();
-
-  // It is marked before the backup is read, which may take minutes; a backup that is refused leaves the place empty.
-  const next = await createEmptyStore();
+  // It is marked before the backup is read, which may take minutes.
   const marked: Promise<boolean>[] = [];
   const after: typeof systemClock.after = (seconds, run) => {
-    marked.push(isMarked(next.url));
+    marked.push(isMarked(place.url));
     return systemClock.after(seconds, run);
   };
   const bad = join(tempFolder(), "bad.db");
   const broken = new Database(bad);
   broken.run("create table relay_migrations (hash text)");
   broken.close();
-  const refused = await rejectionOf(restoreTo(bad, next.url, { ...systemClock, after }));
+  const refused = await rejectionOf(restoreTo(bad, place.url, { ...systemClock, after }));
   expect(String(refused)).toContain("is no copy of a store");
-  expect(await Promise.all(marked)).toContain(true);
-  expect(await isMarked(next.url)).toBe(false);
-  await (await openStore(placeOf(next.url), systemClock)).close();
+  expect(await Promise.all(marked)).not.toContain(false);
+  expect(await refusal()).toMatch(/is not complete; run it again, or delete .* if you want a new/);
+  // Nor if the disk with the backup is missing, or what is to be moved.
+  const next = await createEmptyStore();
+  const move = { from: placeOf(`file:${bad}.none`), run: `run ${++runs}`, clock: systemClock };
+  for (const [url, failing] of [
+    [next.url, () => restoreTo(`${bad}.none`, next.url)],
+    [(await createEmptyStore()).url, (url: string) => moveStore({ ...move, to: placeOf(url) })],
+  ] as const) {
+    expect(String(await rejectionOf(failing(url)))).toContain("there is no");
+    expect(await isMarked(url)).toBe(true);
+  }
+  for (const { url } of [place, next]) {
+    await restoreTo(file, url);
+    expect(await isMarked(url)).toBe(false);
+    await (await openStore(placeOf(url), systemClock)).close();
+  }
 });
 
 /** True if a place says that a store is being restored there. */
 async function isMarked(url: string): Promise<boolean> {
   if (STORE_KIND === "server") {
-    const found = await tablesOf(endpointOf(url, undefined), { clock: systemClock });
-    return found.includes("relay_restoring");
+    const found = tablesOf(endpointOf(url, undefined), { clock: systemClock });
+    return (await found.catch((): string[] => [])).includes("relay_restoring");
   }
   return readdirSync(dirname(url.slice("file:".length))).some((name) =>
     name.includes(".unfinished."),

@@ -1,7 +1,8 @@
 /** Automatic backups: when one is due, which process makes it, what is told of it, and what a failure does. */
 
 import { expect, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { createBackupRecord } from "../../db/backups.ts";
 import { openStore } from "../../db/store/open.ts";
@@ -80,6 +81,9 @@ test("of two processes one makes the backup when it is due, across restarts, and
   // A restart makes none before it is due.
   await second.stop();
   running[1] = await start();
+  // What a killed attempt left goes before the next is due: it may take the room for it.
+  const killed = `${hostname().replace(/[^A-Za-z0-9.]/g, "")}-${Bun.spawnSync(["true"]).pid}`;
+  writeFileSync(join(folder, `.relay.db.${killed}-1.partial`), "");
   await pass(DAY / 2);
   await pass(DAY / 2 - 10 * MINUTE);
   expect(count()).toBe(1);
@@ -246,6 +250,25 @@ test("attempts that fail are further and further apart, in all processes and aft
   answer.resolve(made);
   await pass(2);
   expect((await running[0]!.status())?.failing).toBeNull();
+  // An attempt that hangs whatever it is told is given up after an hour, and none begins beside it.
+  const stuck = Promise.withResolvers<void>();
+  behave = () => stuck.promise;
+  const tried = attempts.length;
+  await clock.skip(DAY);
+  await until(() => attempts.length > tried);
+  await clock.skip(3_600);
+  await clock.skip(5);
+  await running[0]!.settled();
+  const reason = async () => (await running[0]!.status())?.failing?.reason;
+  expect(await reason()).toBe("it took longer than 60 minutes");
+  await pass(3);
+  expect(await reason()).toEndWith(" does not answer");
+  expect(attempts).toHaveLength(tried + 1);
+  behave = async () => {};
+  stuck.reject(new Error("late"));
+  await pass(3);
+  expect(attempts).toHaveLength(tried + 2);
+  expect(await reason()).toBeUndefined();
   await running[0]!.stop();
   await store.close();
 });
