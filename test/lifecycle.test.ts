@@ -94,25 +94,22 @@ test("an invalid Host header is not a server error", async () => {
   expect(app.lines.filter((line) => line.includes('"error"'))).toEqual([]);
 });
 
-test("a stop is quick, also while a stream is being opened", async () => {
-  const app = await startTestApp();
+test("a stop does not wait for its time limit, also while a stream is being opened", async () => {
+  const app = await startTestApp({ timers: createTestClock() });
   const { person } = await createPair(app.url);
   const { feed } = app;
   const caughtUp = feed.caughtUp;
   let stopping: Promise<void> | undefined;
-  let stopped_at = 0;
   // The stop comes while the stream's request waits for the events before it.
   feed.caughtUp = async () => {
     await caughtUp();
-    stopped_at = performance.now();
     stopping = app.stop();
   };
   const headers = { authorization: `Bearer ${person.token}` };
   const response = await fetch(`${app.url}/v1/events`, { headers });
   expect(response.status).toBe(503);
-  // A stream left open would make the drain take its full ten seconds.
+  // A stream left open would hold up the stop until its time limit, which never comes.
   await stopping;
-  expect(performance.now() - stopped_at).toBeLessThan(10_000);
 });
 
 test("a start says that it waits for the store, and a signal ends it", async () => {

@@ -57,6 +57,7 @@ test("an agent that is not heard of is silent once, with a notification and an e
   expect(await alarms()).toEqual([ALARM]);
   const silent = await read(person.send, task);
   expect(silent.updated_at).toBe(task.updated_at);
+  await stream.names(1);
   expect(stream.events.slice(1)).toEqual([{ event: "task.updated", data: { task: silent } }]);
   await pass(2 * NOTICED);
   expect(await alarms()).toEqual([]);

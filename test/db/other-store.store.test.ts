@@ -89,6 +89,7 @@ server(
     expect(await metricsOf(relay.url)).toMatch(
       /relay_store_faults_total\{kind="other store"\} [1-9]/,
     );
+    await until(() => relay.log().includes('"event":"other store"'));
     expect(relay.log().match(/"event":"other store"/g)).toHaveLength(1);
     expect(await tablesOf(data.url)).toEqual([]);
 

@@ -11,6 +11,7 @@ import { createLog } from "../../src/log.ts";
 import type { Channel } from "../../src/notify/channel.ts";
 import { CHANNELS } from "../../src/notify/channels/registry.ts";
 import type { OwnProgram } from "../../src/own-program.ts";
+import { PATIENT } from "./clock.ts";
 import { createTestStore } from "./store.ts";
 
 export interface TestApp extends App {
@@ -22,7 +23,7 @@ export interface TestApp extends App {
 
 interface AppOptions {
   readonly clock?: Clock;
-  /** For deadlines of requests and connections; the machine's timers when absent. */
+  /** For deadlines of requests and connections; {@link PATIENT} when absent. */
   readonly timers?: Clock;
   /** A new store when absent. */
   readonly database_url?: string;
@@ -63,7 +64,7 @@ export async function startTestApp(options: AppOptions = {}): Promise<TestApp> {
     channels: options.only ?? [...CHANNELS, ...channels],
     ...(options.program && { program: options.program }),
     clock,
-    timers: options.timers ?? systemClock,
+    timers: options.timers ?? PATIENT,
     ids,
     log,
     storeTime: options.storeTime ?? (clock === systemClock ? storeTime : async () => null),

@@ -5,6 +5,7 @@ import { startTestApp } from "../support/app.ts";
 import { createPair, createPerson, DEVICE } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { browserTests, expectComplaints, openPage, openProfile, untilLive } from "./browser.ts";
+import { untilInDialog } from "./keys.ts";
 
 const webTest = browserTests({ worker: true });
 const app = await startTestApp();
@@ -21,8 +22,7 @@ webTest("changed settings and devices are saved on the server", async () => {
   const page = await openPage(app.url, { as: person, at: "#/account" });
   const live = page.getByRole("switch", { name: "Live activities" });
   await until(async () => await live.isChecked());
-  await live.focus();
-  await page.keyboard.press("Space");
+  await live.press("Space");
   await until(async () => {
     const { body } = await person.send("GET /v1/account");
     return body.settings.live_activities === false;
@@ -103,7 +103,9 @@ webTest("deleting the account needs a confirmation and signs out every browser",
   const page = await openPage(app.url, { as: person, at: "#/account" });
   const other = await openPage(app.url, { as: person });
   await page.getByRole("button", { name: "Delete account" }).click();
+  await untilInDialog(page);
   await page.keyboard.press("Escape");
+  await page.getByRole("alertdialog").waitFor({ state: "detached" });
   expect((await person.send("GET /v1/account")).status).toBe(200);
   await page.getByRole("button", { name: "Delete account" }).click();
   await page.getByRole("alertdialog").getByRole("button", { name: "Delete everything" }).click();

@@ -21,12 +21,12 @@ const app = await startTestApp();
 
 webTest("the keys of the first question work on arrival, without a click or a Tab", async () => {
   const { person, agent } = await createPair(app.url);
-  const first = await ask(agent.send, { prompt: "On arrival?", expires_in: 200 });
-  await ask(agent.send, { prompt: "Below it?", expires_in: 300 });
+  const first = await ask(agent.send, { prompt: "On arrival?", expires_in: 2_000 });
+  await ask(agent.send, { prompt: "Below it?", expires_in: 3_000 });
   const page = await openPage(app.url, { as: person });
   await untilFocused(page, /^article: .*On arrival\?/);
   // A question that appears above does not take its keys.
-  await ask(agent.send, { prompt: "Above it?", expires_in: 100 });
+  await ask(agent.send, { prompt: "Above it?", expires_in: 1_000 });
   await card(page, "Above it?").waitFor();
   await untilSteady(card(page, "On arrival?"));
   await page.keyboard.press("y");

@@ -273,15 +273,32 @@ export async function go(page: Page, to: string): Promise<void> {
   }, `/${to}`);
 }
 
-/** Lets {@link untilSteady} advance the page's monotonic clock. */
+/** Lets {@link untilSteady} advance the page's monotonic clock, and {@link withTimeHeld} stop it. */
 const SKIPPABLE = () => {
-  const now = performance.now.bind(performance);
+  const real = performance.now.bind(performance);
   let ahead = 0;
-  performance.now = () => now() + ahead;
+  let held: number | null = null;
+  performance.now = () => held ?? real() + ahead;
   addEventListener("skip-time", (event) => {
     ahead += (event as CustomEvent<number>).detail;
   });
+  addEventListener("hold-time", (event) => {
+    const now = performance.now();
+    ahead = now - real();
+    held = (event as CustomEvent<boolean>).detail ? now : null;
+  });
 };
+
+/** Does something while the page's monotonic clock stands still, so that it counts as quick on a busy machine. */
+export async function withTimeHeld(page: Page, work: () => Promise<void>): Promise<void> {
+  const hold = (detail: boolean) =>
+    page.evaluate((one) => {
+      dispatchEvent(new CustomEvent("hold-time", { detail: one }));
+    }, detail);
+  await hold(true);
+  await work();
+  await hold(false);
+}
 
 /**
  * Resolves once the element has kept its position for so long, by the page's monotonic clock, that a click

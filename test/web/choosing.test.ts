@@ -12,6 +12,7 @@ import {
   openProfile,
   PHONE,
   untilLive,
+  untilSteady,
 } from "./browser.ts";
 import { untilFocused } from "./keys.ts";
 import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
@@ -93,6 +94,7 @@ webTest(
 webTest("a long press chooses on a phone, and what fails says which task it was", async () => {
   expectComplaints(/429|Failed to load resource/);
   const { page, agent, ids, statuses } = await open(8, { size: PHONE, touch: true });
+  await untilSteady(page.getByRole("link", { name: "Task 2" }));
   const { x, y } = (await page.getByRole("link", { name: "Task 2" }).boundingBox())!;
   const touch = await page.context().newCDPSession(page);
   const point = { x: x + 40, y: y + 20 };

@@ -39,8 +39,8 @@ webTest(
   "a card that was in view for a second is reported as shown, once; other cards are not [§5.7.8(4)]",
   async () => {
     const { person, agent } = await createPair(app.url);
-    const first = await ask(agent.send, { prompt: `First\n${LONG}`, expires_in: 100 });
-    const last = await ask(agent.send, { prompt: `Last\n${LONG}`, expires_in: 200 });
+    const first = await ask(agent.send, { prompt: `First\n${LONG}`, expires_in: 1_000 });
+    const last = await ask(agent.send, { prompt: `Last\n${LONG}`, expires_in: 2_000 });
     const page = await openPage(app.url, { as: person, size: PHONE, at: "#/tasks" });
     const sent = receiptsOf(page);
     await page.getByRole("link", { name: "Questions" }).click();
@@ -52,7 +52,7 @@ webTest(
     await page.getByRole("link", { name: "Tasks" }).click();
     await page.getByRole("link", { name: "Questions" }).click();
     await card(page, "First").waitFor();
-    const third = await ask(agent.send, { prompt: "Third", expires_in: 60 });
+    const third = await ask(agent.send, { prompt: "Third", expires_in: 600 });
     await until(() => isShown(person, third.id));
     // The driver hears of a request a moment after the server.
     await until(() => sent.length > 2);
@@ -79,10 +79,10 @@ webTest("the card says in one line how far the question got, and passes axe", as
     body: { ...DEVICE, platform, apns_token: `ab0${i}` },
   }));
   for (const { id, body } of phones) await person.send(`PUT /v1/devices/${id}`, body);
-  const sent = await ask(agent.send, { prompt: "Sent", expires_in: 100 });
+  const sent = await ask(agent.send, { prompt: "Sent", expires_in: 1_000 });
   await app.sender.settled();
   apple.behave(() => ({ status: 400, reason: "BadTopic" }));
-  await ask(agent.send, { prompt: "Failed", expires_in: 200 });
+  await ask(agent.send, { prompt: "Failed", expires_in: 2_000 });
   await app.sender.settled();
   apple.behave(() => undefined);
   const receipt = { event: "shown", device_id: phones[0]!.id };

@@ -7,6 +7,7 @@ import { ask, createAgent, createPerson, createTask } from "../support/client.ts
 import { until } from "../support/until.ts";
 import { browserTests, DESK, openPage, PHONE } from "./browser.ts";
 import { expectNoOverflow } from "./page-checks.ts";
+import { resumeTime, stopTime } from "./page-time.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -48,7 +49,7 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
           progress: 50,
           status_note: title.replace(/[\n\t]/g, " "),
         });
-        await ask(agent.send, { prompt: all, task_id: task.id, expires_in: 60 + at });
+        await ask(agent.send, { prompt: all, task_id: task.id, expires_in: 600 + at });
         await ask(agent.send, {
           prompt: text.repeat(5),
           kind: "choice",
@@ -84,11 +85,15 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
           expect(await page.getByRole("dialog").getByRole("heading").first().textContent()).toBe(
             task.title,
           );
+          // The time to undo does not run out meanwhile.
+          await page.clock.install();
+          await stopTime(page);
           await page.getByRole("button", { name: "Delete" }).click();
           const undo = page.getByRole("button", { name: "Undo", exact: true });
           await undo.waitFor();
           await expectNoOverflow(page);
           await undo.click();
+          await resumeTime(page);
         }
         if (PICTURES) {
           await mkdir(PICTURES, { recursive: true });

@@ -14,6 +14,7 @@ import { codeIn, readText, runShell, sectionOf } from "../support/documents.ts";
 import { printFigures } from "../support/figures.ts";
 import { startAtTerminal } from "../support/process.ts";
 import { readQr, readTerminalQr } from "../support/qr.ts";
+import { freePort } from "../support/sqld.ts";
 import { tempFolder } from "../support/temp.ts";
 import { until } from "../support/until.ts";
 import {
@@ -120,8 +121,10 @@ webTest(
     const DATABASE_URL = `file:${join(tempFolder(), "relay.db")}`;
 
     // The first question.
+    // Free for the second start too.
+    const PORT = String(freePort());
     const relay = await act(() =>
-      startAtTerminal({ DATABASE_URL }, (shown) => /^Next: /m.test(shown)),
+      startAtTerminal({ DATABASE_URL, PORT }, (shown) => /^Next: /m.test(shown)),
     );
     const [, url = ""] = /listening at (\S+)/.exec(relay.shown()) ?? [];
     expect(new URL(url).hostname).toBe("127.0.0.1");
@@ -148,7 +151,7 @@ webTest(
     const wide = await act(async () => {
       relay.kill("SIGINT");
       await relay.exited;
-      const env = { ...variablesIn(command), DATABASE_URL, PORT: new URL(url).port };
+      const env = { ...variablesIn(command), DATABASE_URL, PORT };
       return startAtTerminal(env, readTerminalQr);
     });
     expect(messageOf(wide.shown(), url)).toBe(codeIn(on_phone, "text")[0]!);

@@ -9,13 +9,15 @@ export async function act(page: Page, role: "button" | "link", name: string): Pr
   await page.getByRole(role, { name, exact: true }).press("Enter");
 }
 
-/**
- * Focuses a button of the open dialog and presses Enter. A dialog takes the focus a moment after it
- * opens, and until then another element could get the key press, so this waits for it.
- */
+/** A dialog takes the focus a moment after it opens, and until then another element gets the key presses. */
+const dialog = (page: Page) => page.locator("[role$=dialog]:focus-within");
+
+/** Waits until the open dialog has the focus. */
+export const untilInDialog = (page: Page): Promise<void> => dialog(page).waitFor();
+
+/** Focuses a button of the open dialog, once it has the focus, and presses Enter. */
 export async function actInDialog(page: Page, button: string): Promise<void> {
-  const dialog = page.locator("[role$=dialog]:focus-within");
-  await dialog.getByRole("button", { name: button, exact: true }).press("Enter");
+  await dialog(page).getByRole("button", { name: button, exact: true }).press("Enter");
 }
 
 /** The focused element: its tag, and its label or text. */

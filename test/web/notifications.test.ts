@@ -89,6 +89,9 @@ webTest("no notification is shown while another tab has the focus", async () => 
   await lookAt(looked_at, { away: [page] });
   await ask(agent.send, { prompt: "While looked at?" });
   await looked_at.getByText("While looked at?").waitFor();
+  // The other page has heard of it too, and asked the worker, while that tab has the focus.
+  await page.waitForFunction(() => document.title === "(1) Account · Relay");
+  await untilWorkerSees(page, true);
   // Other pages of this server show no questions.
   const docs = await openTab(context, `${app.local_url}/docs`);
   await lookAt(docs, { away: [page, looked_at] });

@@ -15,6 +15,7 @@ import {
   PHONE,
   untilLive as untilPersonLive,
 } from "./browser.ts";
+import { untilFocused } from "./keys.ts";
 import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
 
 const webTest = browserTests();
@@ -49,7 +50,7 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
       await page.getByRole("button", { name: "Invite" }).focus();
       await page.keyboard.press("Enter");
       const dialog = page.getByRole("dialog");
-      await dialog.getByLabel("Name").waitFor();
+      await untilFocused(page, /^input: /);
       await page.keyboard.type("Oma");
       await check("invite", "[role=dialog]");
       await page.keyboard.press("Enter");

@@ -8,7 +8,7 @@ import { startTestApp } from "../support/app.ts";
 import { callHook, commandOf } from "../support/approve.ts";
 import { type Agent, ask, createPair } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { browserTests, expectComplaints, openPage, PHONE, press } from "./browser.ts";
+import { browserTests, expectComplaints, openPage, PHONE, press, untilLive } from "./browser.ts";
 import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
 
 const webTest = browserTests();
@@ -204,8 +204,10 @@ webTest("prompts of one session stand together, and each is answered separately"
   // Commands are loaded once they are in view.
   const commands = page.getByRole("figure", { name: "The command" });
   for (const at of [1, 2, 3]) {
-    await cards(page).nth(at).scrollIntoViewIfNeeded();
-    await until(async () => (await commands.count()) >= at);
+    await until(async () => {
+      await cards(page).nth(at).scrollIntoViewIfNeeded();
+      return (await commands.count()) >= at;
+    });
   }
   const order = await cards(page).evaluateAll((all) =>
     all.map((one) => /make one|make two|make alone|else/.exec(one.textContent!)![0]),
@@ -240,6 +242,7 @@ webTest("a permission prompt answered offline is refused, and nothing is sent la
     async () => (await agent.send(`GET /v1/questions/${question.id}`)).body.answer === "Yes",
   );
   expect((await agent.send(`GET /v1/questions/${id}`)).body.status).toBe("pending");
+  await untilLive(page);
   // It isn't sent again after a lost response either.
   await page.route("**/trpc/questions.answer*", (route) => route.abort());
   await press(button(page, "Allow"));
@@ -293,8 +296,11 @@ for (const scheme of ["light", "dark"] as const) {
       const page = await openPage(app.url, { as: person, size, scheme });
       const texts = page.getByRole("figure", { name: /^The (command|change|list of arguments)$/ });
       for (const [at, name] of Object.keys(HOSTILE).entries()) {
-        await cards(page).nth(at).scrollIntoViewIfNeeded();
-        await until(async () => (await texts.count()) > at);
+        // What loads above it moves it out of view.
+        await until(async () => {
+          await cards(page).nth(at).scrollIntoViewIfNeeded();
+          return (await texts.count()) > at;
+        });
         if (!PICTURES) continue;
         await untilSettled(page);
         await mkdir(PICTURES, { recursive: true });

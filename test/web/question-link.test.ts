@@ -15,7 +15,7 @@ const PICTURES = process.env.RELAY_TEST_PICTURES;
 
 webTest("a link opens its question alone from a cold start, and shows how it ends", async () => {
   const { person, agent } = await createPair(app.url);
-  const first = await ask(agent.send, { prompt: "Another one?", expires_in: 60 });
+  const first = await ask(agent.send, { prompt: "Another one?", expires_in: 600 });
   const { id } = await ask(agent.send, { prompt: `Linked? ${"line\n".repeat(30)}` });
   const page = await openPage(app.url, { as: person, size: PHONE, at: `#/questions/${id}` });
   await page.getByRole("article", { name: /Linked/ }).waitFor();

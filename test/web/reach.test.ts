@@ -78,7 +78,7 @@ webTest(
     await press(page, /^3\. I've subscribed/);
     await page.getByText("Tap It works in the notification").waitFor();
     await check(page);
-    const sent = ntfy.published.findLast((one) => one.topic === topic);
+    const sent = await until(() => ntfy.published.findLast((one) => one.topic === topic));
     await tap(sent, "It works");
     await page.getByText(/^Reached you in [\d.]+ m?s$/).waitFor();
     await check(page);
@@ -210,15 +210,10 @@ webTest("the whole choice works from the keyboard", async () => {
   const person = await createPerson(app.url);
   const page = await openReach(app.url, person);
   const choice = page.getByRole("button", { name: /^ntfy/ });
-  await choice.waitFor();
-  await choice.focus();
-  await page.keyboard.press("Enter");
+  await choice.press("Enter");
   const make = page.getByRole("button", { name: "Make a topic" });
-  await make.focus();
-  await page.keyboard.press("Enter");
+  await make.press("Enter");
   const send = page.getByRole("button", { name: /^3\. I've subscribed/ });
-  await send.waitFor();
-  await send.focus();
-  await page.keyboard.press("Enter");
+  await send.press("Enter");
   await page.getByText("Tap It works in the notification").waitFor();
 });

@@ -55,7 +55,7 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
         window.print = () => document.body.setAttribute("data-printed", "");
       });
       await button(page, "Print").click();
-      expect(await page.locator("body[data-printed]").count()).toBe(1);
+      await page.locator("body[data-printed]").waitFor();
       await button(page, /^Continue$/).press("Enter");
       await button(page, "Not now").click();
       await untilLive(page);

@@ -68,7 +68,7 @@ webTest("a new sign-in shows on every other device, where it can be signed out",
   await desk.getByRole("button", { name: "Sign it out, Safari on iPhone" }).click();
   await desk.getByRole("alertdialog").getByRole("button", { name: "Sign out" }).click();
   await phone_page.getByText("This browser was signed out from another device.").waitFor();
-  expect(await phone_page.evaluate(() => localStorage.length)).toBe(0);
+  await phone_page.waitForFunction(() => localStorage.length === 0);
   await desk.getByText(notice).waitFor({ state: "detached" });
   expect(await statusOf(phone.token)).toBe(401);
   expect(await sessionsOf(person)).toHaveLength(1);

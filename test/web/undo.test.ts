@@ -163,7 +163,7 @@ webTest("a change is kept over a reload, and is sent when the page is left or hi
   expect(await undo(page).count()).toBe(0);
 
   await press(finish(page, "Hidden"));
-  await undo(page).waitFor();
+  await finish(page, "Hidden").waitFor({ state: "detached" });
   await page.evaluate(() => {
     Object.defineProperty(document, "hidden", { configurable: true, get: () => true });
     document.dispatchEvent(new Event("visibilitychange"));
@@ -182,7 +182,7 @@ webTest("signing out sends what waits", async () => {
   await page.getByRole("alertdialog").getByRole("button", { name: "Sign out" }).click();
   await page.getByText("You're signed out").waitFor();
   expect(await statusOf("Before signing out")).toBe("gone");
-  expect(await page.evaluate(() => localStorage.length)).toBe(0);
+  await page.waitForFunction(() => localStorage.length === 0);
   expect((await person.send("GET /v1/account")).status).toBe(200);
 });
 

@@ -59,7 +59,7 @@ webTest("a token that has ended signs the browser out", async () => {
   const page = await openPage(app.url, { as: person });
   await person.send("POST /v1/account/token", {});
   await page.getByText("no longer valid").waitFor();
-  expect(await page.evaluate(() => localStorage.length)).toBe(0);
+  await page.waitForFunction(() => localStorage.length === 0);
 });
 
 webTest("a part of a view that fails says so, and the others work", async () => {
