@@ -26,23 +26,27 @@ export const linkById = select(
   { one: true },
 );
 
-/** The link with this code. */
+/** The link that has this code and has not expired. One from the future counts as expired: then a clock was wrong. */
+const openByCode = sql`code_digest = ${p("code_digest")} and expires_at > ${p("now", channelLinks.expires_at)}
+  and created_at <= ${p("latest", channelLinks.created_at)}`;
+
+/** The open link with this code. */
 export const linkByCode = select(
   qb
-    .select({ id: channelLinks.id, type: channelLinks.type, listener: channelLinks.listener })
+    .select({
+      id: channelLinks.id,
+      type: channelLinks.type,
+      listener: channelLinks.listener,
+      visitor: channelLinks.visitor,
+    })
     .from(channelLinks),
-  sql`where code_digest = ${p("code_digest")}`,
+  sql`where ${openByCode}`,
   { one: true },
 );
 
-/**
- * Notes who opened the link with this code, if nobody has. One from the future counts
- * as expired: then a clock was wrong.
- */
+/** Notes who opened the link with this code, if nobody has. */
 export const visitLink = statement(
-  sql`update channel_links set visitor = ${p("visitor", channelLinks.visitor)}
-    where code_digest = ${p("code_digest")} and visitor is null
-      and expires_at > ${p("now", channelLinks.expires_at)} and created_at <= ${p("latest", channelLinks.created_at)}`,
+  sql`update channel_links set visitor = ${p("visitor", channelLinks.visitor)} where visitor is null and ${openByCode}`,
 );
 
 /** True in SQL if the link is there and was opened. */

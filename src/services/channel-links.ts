@@ -192,24 +192,27 @@ export function createChannelLinks(deps: ChannelLinksDeps) {
         return undefined;
       }),
 
-    /** Binds the first person who opens a link to it. Anybody else learns nothing. */
+    /**
+     * Binds the first person who opens a link to it, and tells them the same if they open it again: the first message may
+     * have been lost. Anybody else learns nothing.
+     */
     async visited({ code, from, address }: Omit<LinkEvent, "kind">): Promise<ListenOutcome> {
-      const code_digest = digest(code);
-      const [link] = await store.read(linkByCode({ code_digest }));
+      const now = clock.now();
+      const open = { code_digest: digest(code), now, latest: now + CLOCKS_DIFFER };
+      const [link] = await store.read(linkByCode(open));
       // A code may be sent over another connection than that of its link.
       const key = link && linkedChannel(link.type)?.listen.keyOf(address);
       if (link === undefined || key !== link.listener) return { is: "unknown" };
-      const now = clock.now();
-      const [noted] = await store.write([
-        visitLink({
-          code_digest,
-          visitor: { ...shown(from), address: vault.seal(PLACES.visitor(link.id), address) },
-          now,
-          latest: now + CLOCKS_DIFFER,
-        }),
-      ]);
-      if (noted!.changes === 0) return { is: "unknown" };
-      return { is: "linked", text: OPENED };
+      const place = PLACES.visitor(link.id);
+      let { visitor } = link;
+      if (visitor === null) {
+        const first = { ...shown(from), address: vault.seal(place, address) };
+        await store.write([visitLink({ ...open, visitor: first })]);
+        // Somebody else may have been faster.
+        visitor = (await store.read(linkByCode(open)))[0]?.visitor ?? null;
+      }
+      const is_theirs = visitor !== null && vault.open(place, visitor.address) === address;
+      return is_theirs ? { is: "linked", text: OPENED } : { is: "unknown" };
     },
   };
 }
