@@ -363,7 +363,7 @@ export async function createApp(
       };
       await Promise.all([closeStore(), traces?.stop(TRACES_WITHIN)]);
     };
-    await Promise.race([end().finally(cancel), late.promise]);
+    await Promise.race([end().finally(cancel), late.promise]).finally(log.flush);
   };
 
   return {

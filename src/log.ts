@@ -9,9 +9,13 @@ export type LogFields = Readonly<Record<string, string | number | boolean | null
 
 type Write = (event: string, fields?: LogFields) => void;
 
-/** `debug` is undefined above that level, so that requests need not build the fields of their lines. */
 export type Log = Readonly<Record<Exclude<LogLevel, "debug">, Write>> & {
+  /** Undefined above that level, so that requests need not build the fields of their lines. */
   readonly debug: Write | undefined;
+  /** Lets `flush` call what writes lines that wait, until the function that it returns is called. */
+  readonly hold: (write: () => void) => () => void;
+  /** Writes the lines that wait. Call it before the process ends. */
+  readonly flush: () => void;
 };
 
 /** Creates a log that writes one JSON line for each call. */
@@ -25,11 +29,19 @@ export function createLog(level: LogLevel, write: (line: string) => void): Log {
         `${JSON.stringify({ time: new Date().toISOString(), level: name, event, ...fields })}\n`,
       );
     };
+  const held = new Set<() => void>();
   return {
     debug: floor === 0 ? at("debug") : undefined,
     info: at("info"),
     warn: at("warn"),
     error: at("error"),
+    hold(write) {
+      held.add(write);
+      return () => void held.delete(write);
+    },
+    flush() {
+      for (const write of [...held]) write();
+    },
   };
 }
 
@@ -44,6 +56,8 @@ export const withFields = (log: Log, fields: LogFields): Log => {
     info: adding(log.info),
     warn: adding(log.warn),
     error: adding(log.error),
+    hold: log.hold,
+    flush: log.flush,
   };
 };
 

@@ -32,6 +32,8 @@ keepAlive();
 try {
   const config = readConfig(await withSecretFiles(process.env));
   const log = createLog(config.LOG_LEVEL, (line) => process.stderr.write(line));
+  // Also when the stop is cut short.
+  process.on("exit", log.flush);
 
   let ending = false;
   const finish = (app: App, drain?: number) => {

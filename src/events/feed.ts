@@ -7,6 +7,7 @@ import type { Cancel, Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 import { describeError, type Log } from "../log.ts";
 import type { StoredEvent } from "../model/event.ts";
+import { createOutage } from "../observability/outages.ts";
 
 /** Seconds without an answer of the store until event streams and waits end: 6 in all. */
 const STORE_SILENCE = 4;
@@ -44,6 +45,7 @@ export function createFeed({ source, clock, log }: FeedOptions) {
   /** The waits for an event about each resource. */
   const sleepers = new Map<string, Set<Sleeper>>();
   const losses = new Set<() => void>();
+  const outage = createOutage({ clock, log });
   /** Events of this process that are not yet delivered, by number. */
   const own = new Map<number, StoredEvent>();
   let last = 0;
@@ -96,7 +98,9 @@ export function createFeed({ source, clock, log }: FeedOptions) {
   const lose = (error: unknown) => {
     if (lost || stopped) return;
     // The store logs its own outages.
-    if (!(error instanceof ServiceError)) log.warn("event feed interrupted", describeError(error));
+    if (!(error instanceof ServiceError)) {
+      outage.note("event feed interrupted", describeError(error));
+    }
     lost = true;
     own.clear();
     notifyLoss();

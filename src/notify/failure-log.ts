@@ -1,4 +1,7 @@
-/** Logs the failures of channels: each channel at most once a minute, with what was left out meanwhile. */
+/**
+ * Logs the failures of channels: each channel at most once a minute, with what was left out meanwhile. A stop writes the
+ * rest.
+ */
 
 import type { Cancel, Clock } from "../clock.ts";
 import type { Log, LogFields } from "../log.ts";
@@ -105,6 +108,10 @@ export function createFailureLog({ clock, log }: { readonly clock: Clock; readon
     });
   };
 
+  log.hold(() => {
+    for (const [key, own] of [...resting]) write(key, own);
+  });
+
   return {
     /**
      * Logs a failure, or counts it for a line at the end of the minute: the newest one, with the `count` of failures
@@ -122,13 +129,6 @@ export function createFailureLog({ clock, log }: { readonly clock: Clock; readon
       if (own && (failure.level === "info" || own.written.has(failure.event))) return;
       write(key, since, own?.written);
       arm();
-    },
-
-    /** Writes what is held back. */
-    close(): void {
-      cancel?.();
-      for (const [key, own] of [...resting]) write(key, own);
-      resting.clear();
     },
   };
 }

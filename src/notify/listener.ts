@@ -311,7 +311,6 @@ export function createListener(options: ListenerOptions) {
       };
       await Promise.race([end(), late.promise]);
       cancel();
-      failing.close();
     },
 
     /** What this process listens to, by channel. */

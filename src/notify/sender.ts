@@ -173,7 +173,6 @@ export function createSender(options: SenderOptions) {
     /** Waits at most `seconds` (default 10) for the requests under way, and puts the rest back into the queue. */
     async stop(seconds?: number): Promise<void> {
       await Promise.all(workers.map((worker) => worker.stop(seconds)));
-      failures.close();
     },
     /** State of each lane of this process. */
     health: (): LaneHealth[] => workers.map((worker) => worker.health()),

@@ -35,7 +35,8 @@ interface Line {
 /**
  * Follows one thing that may fail, such as a job. The first fault of an outage is logged at once, further ones are
  * counted, and the end is logged at the level `info` with `seconds` and `count`. Each event is logged at most once a
- * minute: an outage that begins sooner is logged when the minute is over, and if it has ended by then, so is its end.
+ * minute: an outage that begins sooner is logged when the minute is over, or when the process stops, and if it has
+ * ended by then, so is its end.
  */
 export function createOutage({ clock, log, level = "warn", over, named = {} }: OutageOptions) {
   const lines = new Map<string, Line>();
@@ -90,10 +91,14 @@ export function createOutage({ clock, log, level = "warn", over, named = {} }: O
       tell(event, line);
     } else if (!line.told && !line.waits) {
       line.waits = true;
-      clock.after(wait, () => {
+      const end = () => {
+        cancel();
+        release();
         line.waits = false;
         if (line.untold > 0 && !line.told) tell(event, line);
-      });
+      };
+      const cancel = clock.after(wait, end);
+      const release = log.hold(end);
     }
     if (over === undefined) works();
   };

@@ -87,6 +87,8 @@ const FLUSH_AFTER = 0.1;
 const BUSY_FLUSH_AFTER = 1;
 /** Seconds until a store that was away is tried again. */
 const RETRY_AFTER = 1;
+/** Seconds between two log lines about entries that were dropped. */
+const REPORT_EVERY = 60;
 /** About how many entries one write holds, so that it does not delay requests for long. */
 const CHUNK = 500;
 /** Entries that wait in memory for their write; beyond that the oldest are dropped. */
@@ -108,8 +110,8 @@ export function createRequestLogWriter({ store, clock, ids, log }: WriterOptions
   /** Entries dropped since the last log line about it, and since the start. */
   let dropped = 0;
   let dropped_ever = 0;
-  /** True if the last look had dropped entries to report. */
-  let was_reported = false;
+  /** When the next line about them may be written, by {@link Clock.elapsed}. */
+  let report_at = 0;
   let flush_after = FLUSH_AFTER;
   let cancel: Cancel | undefined;
   let running: Promise<void> | undefined;
@@ -122,9 +124,12 @@ export function createRequestLogWriter({ store, clock, ids, log }: WriterOptions
     dropped_ever += entries;
   };
 
+  /** At most one line a minute. A stop writes the rest. */
   const reportDropped = () => {
-    if (dropped > 0) log.warn("request log entries dropped", { entries: dropped });
-    was_reported = dropped > 0;
+    const now = clock.elapsed();
+    if (dropped === 0 || (now < report_at && !stopped)) return;
+    log.warn("request log entries dropped", { entries: dropped });
+    report_at = now + REPORT_EVERY;
     dropped = 0;
   };
 
@@ -222,8 +227,7 @@ export function createRequestLogWriter({ store, clock, ids, log }: WriterOptions
     running ??= writeAll().then((seconds) => {
       running = undefined;
       flush_after = seconds;
-      // While the store is away, one line tells that it happens, and one at the end how many followed.
-      if (unwritten.length === 0 || !was_reported) reportDropped();
+      reportDropped();
       if (!stopped && unwritten.length + queued > 0) arm(seconds);
     });
     return running;

@@ -337,6 +337,12 @@ test("while the store stays away, entries cannot fill the memory, and none is wr
   expect(dropped.map((line) => JSON.parse(line).entries)).toEqual([600]);
   expect(log.stats()).toEqual({ queued: 10_000, dropped: 600 });
   expect(lines.join()).not.toContain("tool");
+  // Further ones within the minute wait for its end.
+  for (let i = 0; i < 501; i++) log.record(request(10_600 + i, `key_more_${i}`));
+  for (let i = 0; i < 5; i++) await clock.advance(1);
+  expect(lines.length).toBe(dropped.length);
+  await clock.advance(60);
+  expect(JSON.parse(lines.at(-1)!)).toMatchObject({ entries: 1 });
   mode = "unsure";
   await until(async () => {
     await clock.advance(1);

@@ -11,6 +11,7 @@ import type { Store } from "../../db/store/store.ts";
 import { STORE_SECONDS } from "../../db/store/store.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import { createFeed } from "../../src/events/feed.ts";
+import { createLog } from "../../src/log.ts";
 import { createTestClock } from "../support/clock.ts";
 import { startPipelineProxy } from "../support/pipeline-proxy.ts";
 import { startSqld } from "../support/sqld.ts";
@@ -336,8 +337,7 @@ server(
     const { sqld, proxy, store } = await setUp(clock);
     await store.write([createEvents({})]);
     const warnings: string[] = [];
-    const warn = (event: string) => warnings.push(event);
-    const log = { warn, info() {}, error() {}, debug() {} };
+    const log = createLog("warn", (line) => warnings.push(line));
     const source = { ...createOutbox(store), pollEvery: () => 0.25 };
     const feed = createFeed({ source, clock, log });
     await feed.start();

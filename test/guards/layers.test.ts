@@ -17,7 +17,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   rpc: ["model", "overload", "leaf"],
   permission: ["model", "overload", "leaf"],
   db: ["model", "observability", "overload", "leaf"],
-  events: ["model", "leaf"],
+  events: ["model", "observability", "leaf"],
   outbound: ["overload", "leaf"],
   oauth: ["outbound", "leaf"],
   notify: ["model", "db", "outbound", "observability", "overload", "leaf"],

@@ -29,11 +29,11 @@ function createWorld() {
         attempts: 1,
       },
     );
-  return { clock, lines, failures, fail, take: () => lines.splice(0) };
+  return { clock, log, lines, failures, fail, take: () => lines.splice(0) };
 }
 
 test("a channel has one line a minute: the first failure, then the newest with how many there were", async () => {
-  const { clock, fail, take, failures } = createWorld();
+  const { clock, log, fail, take } = createWorld();
   fail("chn_1", "qst_1");
   const named = {
     ...{ level: "info", event: "not delivered", channel: "ntfy", lane: "ntfy" },
@@ -59,8 +59,12 @@ test("a channel has one line a minute: the first failure, then the newest with h
   fail("chn_1", "qst_7", true);
   fail("chn_1", "qst_8");
   expect(take()).toEqual([]);
-  failures.close();
+  // The process stops.
+  log.flush();
   expect(take()).toMatchObject([{ question_id: "qst_8", count: 2, also: "qst_7" }]);
+  log.flush();
+  await clock.advance(60);
+  expect(take()).toEqual([]);
   expect(clock.pending()).toBe(0);
 });
 
@@ -104,9 +108,16 @@ test("lines about a webhook have the ids of the question, account and channel, a
       host: new URL(receiver.url("/")).host,
     },
   ]);
+  const { id: later } = await ask(agent.send, { prompt: "secret-prompt" });
+  await app.webhooks.settled();
   receiver.behave(() => 200);
   await clock.advance(20);
   await app.webhooks.settled();
-  expect(app.lines.filter((line) => line.includes("webhook delivered")).at(-1)).toContain(id);
+  const linesOf = (event: string) => app.lines.filter((line) => line.includes(event));
+  for (const one of [id, later]) expect(linesOf("webhook delivered").join("")).toContain(one);
+  // The second failure came within the minute of the first line, and the process stops before that is over.
+  expect(linesOf("webhook not delivered").join("")).not.toContain(later);
+  await app.stop(0);
+  expect(linesOf("webhook not delivered").at(-1)).toContain(`"question_id":"${later}"`);
   expect(app.lines.join("")).not.toContain("secret-");
 });

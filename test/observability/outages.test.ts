@@ -94,6 +94,26 @@ test("what fails and works in turns is logged at most once a minute", async () =
     { level: "info", event: "over", after: "down", seconds: 12, count: 2 },
   ]);
 
+  // The process stops within the minute: what waits for its end is written, once.
+  outage.note("down", { reason: "z" });
+  await clock.advance(2);
+  outage.works();
+  const open = createOutage({ clock, log, over: "over" });
+  for (let i = 0; i < 2; i++) {
+    open.note("closed");
+    open.works();
+  }
+  open.note("closed");
+  expect(told().map(({ event }) => event)).toEqual(["closed", "over"]);
+  log.flush();
+  log.flush();
+  expect(told()).toEqual([
+    { level: "warn", event: "down", count: 1, seconds: 2, reason: "z" },
+    { level: "info", event: "over", after: "down", seconds: 2, count: 1 },
+    { level: "warn", event: "closed", count: 2 },
+  ]);
+  expect(clock.pending()).toBe(0);
+
   // Without an end, each fault counts by itself.
   const single = createOutage({ clock, log });
   for (let i = 0; i < 130; i++) {
