@@ -48,10 +48,14 @@ export const reportedQuestion = statement(
   },
 );
 
-/** Its targets: how far it got there, the state of the channel, and what still waits in either queue. */
+/**
+ * Its targets: how far it got there, the state of the channel, the code of its last failure (`trouble`) if nothing was
+ * accepted since, and what still waits in either queue. `is_tried`: an attempt is under way, until `due_ms` at most.
+ */
 export const reportedTargets = statement(
   sql`select d.target_id, d.lane, d.status, d.reason, d.queued_at, d.sent_at, d.shown_at, d.opened_at, d.failed_attempts,
-      c.state, c.error_code, c.error_at, c.type = 'webhook' and c.confirmed_at is null, coalesce(q.due_at, m.due_at)
+      c.state, case when c.failures > 0 then c.error_code end, c.type = 'webhook' and c.confirmed_at is null,
+      coalesce(q.due_at, max(m.due_at, coalesce(c.held_until, 0))), coalesce(q.lease, m.lease) is not null
     from question_deliveries d left join channels c on c.id = d.target_id
       left join pushes q on q.account_id = ${p("account_id")} and q.device_id = d.target_id and q.kind = 'question' and q.subject = d.question_id
       left join webhook_messages m on m.channel_id = d.target_id and m.subject = d.question_id and m.type = 'question.created'
@@ -70,10 +74,10 @@ export const reportedTargets = statement(
           opened_ms: Ms,
           failed_attempts: Text,
           state: Text,
-          error_code: Text,
-          error_ms: Ms,
+          trouble: Text,
           unconfirmed: 0 | 1 | null,
           due_ms: Ms,
+          is_tried: 0 | 1,
         ]
       >(),
   },
@@ -81,15 +85,12 @@ export const reportedTargets = statement(
 
 /** How its notifications ended, with those that rang again, as far as records are kept. */
 export const reportedOutcomes = statement(
-  sql`select r.device_id, r.outcome, r.reason, r.attempts, r.done_at
+  sql`select r.device_id, r.outcome, r.reason, r.done_at
     from question_deliveries d cross join push_records r on r.account_id = ${p("account_id")} and r.device_id = d.target_id
       and r.kind = 'question' and r.about = d.question_id
     where d.question_id = ${p("question_id")} limit ${sql.raw(RECORDS)}`,
   {
-    returns:
-      rowsOf<
-        [target_id: string, outcome: string, reason: Text, attempts: number, done_ms: number]
-      >(),
+    returns: rowsOf<[target_id: string, outcome: string, reason: Text, done_ms: number]>(),
   },
 );
 
@@ -106,13 +107,13 @@ export const reportedChannels = statement(
   },
 );
 
-/** The number of devices that take notifications, and 1 if a page of the account is open at `now`. */
+/** The lanes of the devices that take notifications (JSON list), and 1 if a page of the account is open at `now`. */
 export const reportedDevices = statement(
-  sql`select (select count(*) from push_targets t where t.account_id = ${p("account_id")} and t.purpose = 'alert'
+  sql`select (select json_group_array(t.lane) from push_targets t where t.account_id = ${p("account_id")} and t.purpose = 'alert'
       and not exists (select 1 from channels c where c.id = t.recipient_id)),
     exists (select 1 from open_pages o join page_processes r on r.id = o.process_id
       where o.account_id = ${p("account_id")} and r.until > ${p("now", pageProcesses.until)})`,
-  { returns: rowOf<[devices: number, page: 0 | 1]>() },
+  { returns: rowOf<[lanes: string, page: 0 | 1]>() },
 );
 
 /** The item with its answer among the newest in the inbox of the agent; no row if there is none. */

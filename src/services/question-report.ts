@@ -40,11 +40,11 @@ export function createQuestionReports({
   channelOf,
   laneHealth,
 }: QuestionReportsDeps) {
+  /** The lane of a target, as this process has it. */
+  const laneOf = (lane: string) => laneHealth().find((one) => one.lane === unblockedLane(lane));
   /** True if this process can send in the lane of a target. Webhooks have none. */
   const isOn = (type: string, lane: string | null): boolean =>
-    type === "webhook" ||
-    (lane !== null &&
-      laneHealth().some((one) => one.lane === unblockedLane(lane) && one.state !== "stopped"));
+    type === "webhook" || (lane !== null && (laneOf(lane)?.state ?? "stopped") !== "stopped");
 
   return {
     /** The report on the question, whoever it belongs to. `404 not_found`. */
@@ -62,7 +62,8 @@ export function createQuestionReports({
         store.read(reportedDevices({ account_id, now })),
         store.read(reportedItem({ question_id, key_id })),
       ]);
-      const [[device_count, page_is_open]] = devices as [(typeof devices)[number]];
+      const [[device_lanes, page_is_open]] = devices as [(typeof devices)[number]];
+      const lanes_of_devices = JSON.parse(device_lanes) as string[];
       const [item] = items;
       // The job that ends questions may not have seen it yet (§3.1.3).
       const is_overdue = status === "pending" && seconds(expires_ms) <= now;
@@ -78,7 +79,7 @@ export function createQuestionReports({
         },
         targets: targets.map(
           ([id, lane, delivery, reason, queued, sent, shown, opened, ...rest]) => {
-            const [failed_attempts, state, , , , due_ms] = rest;
+            const [failed_attempts, state, , , due_ms] = rest;
             return {
               ...{ id, type: channelOf(unblockedLane(lane)) ?? lane, status: delivery, reason },
               queued_at: seconds(queued),
@@ -91,18 +92,28 @@ export function createQuestionReports({
             };
           },
         ),
-        outcomes: outcomes.map(([target_id, outcome, , , done_ms]) => ({
-          target_id,
-          was_sent: outcome === "sent",
+        outcomes: outcomes.map(([target_id, outcome, reason, done_ms]) => ({
+          ...{ target_id, was_sent: outcome === "sent", reason },
           at: seconds(done_ms),
         })),
+        waits: new Map(
+          targets.map(([id, lane, , , , , , , , , trouble, , , is_tried]) => {
+            const { state = "off", reason = null } = laneOf(lane) ?? {};
+            return [
+              id,
+              { is_tried: is_tried === 1, lane: state, lane_reason: reason, trouble },
+            ] as const;
+          }),
+        ),
+        at: now,
         channels: channels.map(([id, type, state, error_code, created, lane]) => ({
           ...{ id, type, state, error_code },
           created_at: seconds(created),
           is_on: isOn(type, lane),
         })),
-        unconfirmed: new Set(targets.filter((one) => one[12] === 1).map(([id]) => id)),
-        devices: device_count,
+        unconfirmed: new Set(targets.filter((one) => one[11] === 1).map(([id]) => id)),
+        devices: lanes_of_devices.length,
+        devices_are_on: lanes_of_devices.some((lane) => isOn("", lane)),
         page_is_open: page_is_open === 1,
         blocked_at: maybe(blocked_ms),
         account_is_gone: account_gone === 1,

@@ -45,6 +45,17 @@ async function reportOn(question_id: string): Promise<QuestionReport> {
   expect(JSON.stringify(report)).not.toContain("secret");
   return report;
 }
+/** The first report that `is` true for, while time goes on. */
+const reportOnce = async (id: string, is: (report: QuestionReport) => boolean) => {
+  let report = await reportOn(id);
+  await until(async () => {
+    await clock.advance(1);
+    await app.webhooks.settled();
+    report = await reportOn(id);
+    return is(report);
+  });
+  return report;
+};
 const textsOf = ({ history }: QuestionReport) => history.map(({ text }) => text);
 const secret = { prompt: "secret", kind: "text", expires_in: 3_600 };
 
@@ -90,14 +101,12 @@ test("each target is told with its failed attempts, and why it got nothing [§4.
   receiver.behave(() => 500);
   const untested = await addWebhook(person);
   const { id } = await ask(agent.send, secret);
-  await app.webhooks.settled();
-  await clock.advance(20);
-  await app.webhooks.settled();
-  const waiting = await reportOn(id);
+  const waiting = await reportOnce(id, ({ targets }) =>
+    targets.some((one) => one.id === failing && one.failed_attempts.length > 1),
+  );
   const target = (wanted: string) => waiting.targets.find((one) => one.id === wanted)!;
   expect(target(failing)).toMatchObject({ type: "webhook", status: "queued", sent_at: null });
   const reasons = target(failing).failed_attempts.map(({ reason }) => reason);
-  expect(reasons.length).toBeGreaterThan(1);
   expect(new Set(reasons)).toEqual(new Set(["status_500"]));
   expect(target(failing).next_attempt_at!).toBeGreaterThan(clock.now());
   expect(target(unwanted)).toMatchObject({ status: "suppressed", reason: "not_wanted" });
@@ -114,9 +123,10 @@ test("each target is told with its failed attempts, and why it got nothing [§4.
 
   // The receiver is back.
   receiver.behave(() => 200);
-  await clock.advance(100);
-  await app.webhooks.settled();
-  const sent = await reportOn(id);
+  const sent = await reportOnce(
+    id,
+    ({ targets }) => targets.filter((one) => one.status === "sent").length === 2,
+  );
   expect(sent.conclusion).toBe(
     `It was sent to the webhook channel ${failing} and the webhook channel ${untested}, and nobody has answered yet; nothing shows that it was seen.`,
   );
@@ -132,6 +142,51 @@ test("each target is told with its failed attempts, and why it got nothing [§4.
   expect(kept.map(({ at, reason }) => [at, reason])).toEqual(
     [1, 6, 7, 8, 9, 10, 11, 12, 13, 14].map((at) => [at, `r${at}`]),
   );
+});
+
+test("what waits says what for, and what a channel that ended left says so [§4.3.3]", async () => {
+  const { person, agent } = await begin();
+  receiver.behave(() => 200);
+  const webhook = await addWebhook(person);
+  receiver.behave(() => new Response("", { status: 429, headers: { "retry-after": "600" } }));
+  const { id: first } = await ask(agent.send, secret);
+  await app.webhooks.settled();
+  const { id } = await ask(agent.send, { ...secret, expires_in: 700 });
+  await app.webhooks.settled();
+  const name = `webhook channel ${webhook}`;
+  const held = await reportOn(id);
+  const next = held.targets[0]!.next_attempt_at!;
+  expect(next - clock.now()).toBeGreaterThan(590);
+  expect(held.now[0]).toBe(
+    `The ${name} waits. The next attempt is at ${new Date(next * 1000).toISOString().slice(0, 19)}Z.`,
+  );
+  const less = "the service asked Relay to send less, status_429";
+  expect(held.conclusion).toBe(
+    `It has reached nobody yet: the ${name} waits, since its last message failed (${less}) and no page was open.`,
+  );
+  expect((await reportOn(first)).conclusion).toContain(`the ${name} failed (${less})`);
+
+  const answer = Promise.withResolvers<number>();
+  let tried = 0;
+  receiver.behave(() => {
+    tried++;
+    return answer.promise;
+  });
+  await clock.advance(600);
+  await until(async () => {
+    await clock.advance(1);
+    return tried === 2;
+  });
+  expect((await reportOn(first)).now[0]).toStartWith(
+    `The ${name} waits. An attempt is under way. If its outcome is lost, the next one is after `,
+  );
+  answer.resolve(410);
+  await app.webhooks.settled();
+  const gone = await reportOn(id);
+  expect(gone.targets[0]).toMatchObject({ state: "gone", sent_at: null });
+  expect(gone.conclusion).toContain(`the ${name}`);
+  expect(gone.conclusion).toContain("status_410");
+  expect(gone.history.every(({ at }) => at <= clock.now())).toBe(true);
 });
 
 test("an open page, a receipt, the answer and the agent's read are in the report [§4.3.3]", async () => {

@@ -76,6 +76,12 @@ const target = (changes: Partial<ReportedTarget>): ReportedTarget => ({
   ...changes,
 });
 
+const waitsAs = (changes: Partial<Wait>): ReportFacts["waits"] =>
+  new Map([
+    ["chn_1", { is_tried: false, lane: "open", lane_reason: null, trouble: null, ...changes }],
+  ]);
+
+type Wait = ReportFacts["waits"] extends ReadonlyMap<string, infer W> ? W : never;
 type Changes = Partial<Omit<ReportFacts, "question">> & {
   readonly question?: Partial<ReportFacts["question"]>;
 };
@@ -90,7 +96,8 @@ const reported = ({ question, ...changes }: Changes) =>
     },
     ...{ targets: [], outcomes: [], channels: [], unconfirmed: new Set<string>(), devices: 0 },
     ...{ page_is_open: false, blocked_at: null, account_is_gone: false, key_is_gone: false },
-    ...{ rings_at: null, remind_at: null, item: null },
+    ...{ rings_at: null, remind_at: null, item: null, devices_are_on: true, at: 45 },
+    waits: new Map(),
     answered: { channel: null, session_id: null, by_api: false },
     ...changes,
   });
@@ -112,8 +119,8 @@ test("the conclusion says why a question reached nobody, or how far it got", () 
       "nobody: the web_push channel chn_1 is gone (status_410) and no page was open.",
     ],
     [
-      { targets: [target({ status: "failed", reason: "target_removed" })] },
-      "the ntfy channel chn_1 got nothing (the channel or device was removed)",
+      { targets: [target({ status: "failed", reason: "target_removed", state: null })] },
+      "the ntfy channel chn_1 got nothing (the channel was removed)",
     ],
     [
       {
@@ -150,6 +157,28 @@ test("the conclusion says why a question reached nobody, or how far it got", () 
       "It reached nobody: the ntfy channel chn_1 failed (unreachable) and no page was open.",
     ],
     [{ targets: [target({ status: "failed", reason: "expired" })] }, "chn_1 was not tried in time"],
+    // The job that gives it up has not come to it yet.
+    [{ targets: [target({})] }, "It reached nobody: the ntfy channel chn_1 was not tried in time"],
+    [{ devices: 1, devices_are_on: false }, "this server cannot send to devices, since that way"],
+    [
+      { targets: [target({ status: "suppressed", reason: "target_removed", state: "gone" })] },
+      "the ntfy channel chn_1 got nothing (the channel is gone: no reason is known)",
+    ],
+    [
+      { targets: [target({ status: "failed", reason: "blocked" })] },
+      "the ntfy channel chn_1 got nothing (the person blocked the bot)",
+    ],
+    [
+      { question: { status: "pending" }, targets: [target({})], waits: waitsAs({ lane: "off" }) },
+      "yet: the ntfy channel chn_1 waits, since that way is off on this server and no page",
+    ],
+    [
+      {
+        ...{ question: { status: "pending" }, targets: [target({})] },
+        waits: waitsAs({ trouble: "status_429" }),
+      },
+      "waits, since its last message failed (the service asked Relay to send less, status_429)",
+    ],
     [
       { targets: [target({ id: "dev_1", type: "apns", status: "sent", sent_at: 2 })] },
       "It was sent to the device dev_1, and nobody answered before it expired",
@@ -187,6 +216,29 @@ test("the conclusion says why a question reached nobody, or how far it got", () 
   for (const [facts, said] of cases) expect(reported(facts).conclusion).toContain(said);
 });
 
+test("what holds now says what holds a target up", () => {
+  const nowOf = (wait: Parameters<typeof waitsAs>[0], next_attempt_at = 50) =>
+    reported({
+      ...{ question: { status: "pending" }, targets: [target({ next_attempt_at })] },
+      waits: waitsAs(wait),
+    }).now;
+  const begins = "The ntfy channel chn_1 waits. ";
+  expect(nowOf({})).toEqual([`${begins}The next attempt is at 1970-01-01T00:00:50Z.`]);
+  expect(nowOf({}, 45)).toEqual([`${begins}It is due now.`]);
+  expect(nowOf({ is_tried: true })).toEqual([
+    `${begins}An attempt is under way. If its outcome is lost, the next one is after 1970-01-01T00:00:50Z.`,
+  ]);
+  expect(nowOf({ lane: "off" })).toEqual([
+    `${begins}This server cannot send to it: that way is off.`,
+  ]);
+  expect(nowOf({ lane: "stopped", lane_reason: "BadToken" })).toEqual([
+    `${begins}This server sends nothing that way any more: the service refused it (BadToken).`,
+  ]);
+  expect(nowOf({ lane: "paused", lane_reason: "unreachable" })).toEqual([
+    `${begins}This server has paused that way for a while (unreachable).`,
+  ]);
+});
+
 test("what holds now leaves out what will not happen", () => {
   const waits = target({ next_attempt_at: 50 });
   const hook = target({ id: "chn_2", type: "webhook", next_attempt_at: 50 });
@@ -218,7 +270,7 @@ test("the history says what rang again, and how each delivery ended", () => {
   const sent = target({ status: "sent", sent_at: 2 });
   const rang = {
     targets: [sent],
-    outcomes: [2, 50].map((at) => ({ target_id: "chn_1", was_sent: true, at })),
+    outcomes: [2, 50].map((at) => ({ target_id: "chn_1", was_sent: true, reason: null, at })),
   };
   expect(
     reported(rang)
@@ -233,7 +285,8 @@ test("the history says what rang again, and how each delivery ended", () => {
     ...{ status: "failed", reason: "status_403" },
     failed_attempts: [{ at: 5, reason: "timed_out" }],
   });
-  const over = { targets: [given_up], outcomes: [{ target_id: "chn_1", was_sent: false, at: 9 }] };
+  const outcome = { target_id: "chn_1", was_sent: false, reason: "status_403", at: 9 };
+  const over = { targets: [given_up], outcomes: [outcome] };
   expect(
     reported(over)
       .history.map(({ at, text }) => [at, text])
@@ -242,6 +295,37 @@ test("the history says what rang again, and how each delivery ended", () => {
     [5, "The ntfy channel chn_1 failed: timed_out."],
     [9, "The ntfy channel chn_1 was given up: status_403."],
   ]);
+  // What rings again says so, whatever became of the first one.
+  const again = (was_sent: boolean, reason: string | null) => {
+    const report = reported({
+      targets: [target({ status: "sent", sent_at: 2, reason: "quiet_hours" })],
+      outcomes: [{ ...outcome, was_sent, reason }],
+    });
+    const { conclusion, history } = report;
+    return [history.slice(2, -1).map(({ text }) => text), conclusion.includes("without sound")];
+  };
+  const name = "the ntfy channel chn_1";
+  expect(again(true, "quiet_hours")).toEqual([
+    [`It came again to ${name}, without sound in its quiet hours.`],
+    true,
+  ]);
+  expect(again(true, null)).toEqual([[`It rang again on ${name}.`], false]);
+  expect(again(false, "quiet_hours")).toEqual([
+    [`It did not ring again on ${name}: its quiet hours.`],
+    true,
+  ]);
+  expect(again(false, null)).toEqual([[], true]);
+  // A target that came later was not planned for, and one that only showed it was sent nothing.
+  const later = target({ id: "dev_2", type: "apns", status: "sent", queued_at: 30, sent_at: 30 });
+  const unplanned = reported({ targets: [{ ...later, shown_at: 30 }] }).history;
+  expect(unplanned.map(({ text }) => text)).toEqual([
+    expect.stringContaining("Nothing was to be sent."),
+    "The person saw it on the device dev_2.",
+    "It expired without an answer.",
+  ]);
+  // What was never tried is told when it was planned, not at the end.
+  const unwanted = target({ status: "suppressed", reason: "not_wanted" });
+  expect(reported({ targets: [unwanted] }).history[1]?.at).toBe(1);
   const { now } = reported({
     question: { status: "pending" },
     rings_at: 40,
