@@ -76,7 +76,7 @@ export type Traces = ReturnType<typeof createTraces>;
 
 export function createTraces({ config, clock, timers, log, ids }: TracesOptions) {
   const exporter = createExporter({
-    ...exporterOptions(config),
+    ...exporterOptions(config, ids),
     ...{ version: VERSION, clock: timers, log, jitter: ids.jitter },
   });
   const { parent_based, ratio } = samplerOf(config);
@@ -248,14 +248,15 @@ function samplerOf({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: ratio }
   };
 }
 
-function exporterOptions(config: Config) {
+function exporterOptions(config: Config, ids: TracesOptions["ids"]) {
   const base = config.OTEL_EXPORTER_OTLP_ENDPOINT?.replace(/\/$/, "");
   const given = config.OTEL_RESOURCE_ATTRIBUTES ?? {};
   return {
     url: config.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? `${base}/v1/traces`,
     headers: config.OTEL_EXPORTER_OTLP_HEADERS ?? {},
     resource: {
-      "service.instance.id": `${hostname()}:${process.pid}`,
+      // In two containers, the host name and the process id can be the same.
+      "service.instance.id": ids.random(16).toHex(),
       "host.name": hostname(),
       "process.pid": String(process.pid),
       ...given,

@@ -166,6 +166,10 @@ test("the sampler decides; a client cannot have everything traced", async () => 
   expect(await traced(ratio("0.4"), PARENT)).toBe(10);
   expect(await traced({ OTEL_TRACES_SAMPLER: "always_off" }, PARENT)).toBe(0);
   expect(collector.faults).toEqual([]);
+  // Each stands for a process of its own, in which no other has sent a span.
+  const instances = collector.resources.map((resource) => resource["service.instance.id"]);
+  expect([instances.length, new Set(instances).size]).toEqual([4, 4]);
+  expect(new Set(collector.spans.map(({ span_id }) => span_id)).size).toBe(310);
   for (const wrong of [
     "",
     "x",
