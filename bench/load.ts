@@ -1,5 +1,14 @@
 /** Load on raw keep-alive sockets, one request under way on each: lighter than `fetch`. */
 
+import { within } from "./within.ts";
+
+/** Seconds in which connections must be open, requests answered once a window is over, and frames must have come. */
+const OPEN = 60;
+const REST = 30;
+const FRAME = 30;
+
+const [LINE_END, CARRIAGE_RETURN] = [0x0a, 0x0d];
+
 /** The result of one window of load. */
 export interface Load {
   readonly count: number;
@@ -41,13 +50,22 @@ export function requestOf(
   return Buffer.from(`${head.join("\r\n")}${END_OF_HEAD}${body}`);
 }
 
-/** Opens the connections of a target; the result loads it for a while, and may be called repeatedly. */
+/**
+ * Opens the connections of a target; `run` loads it for a while, and may be called repeatedly. It rejects if a response has
+ * another status, a connection ended, or a response is missing 30 seconds after the window.
+ */
 export async function openLoad({ port, requests, status, pace = 0 }: Target) {
   let until = 0;
   let ms: number[] = [];
   let busy = 0;
+  let fault: Error | undefined;
   let idle = Promise.withResolvers<void>();
-  const fail = (reason: string) => idle.reject(new Error(reason));
+  const fail = (reason: string) => {
+    fault ??= new Error(reason);
+    idle.reject(fault);
+  };
+  // A connection may end between two windows: the next one says so.
+  idle.promise.catch(() => {});
 
   const ports = [port].flat();
   const connect = (own: readonly Uint8Array[], index: number) => {
@@ -93,21 +111,22 @@ export async function openLoad({ port, requests, status, pace = 0 }: Target) {
     }));
   };
 
-  const connections = await Promise.all(requests.map(connect));
+  const opened = Promise.all(requests.map(connect));
+  const connections = await within(OPEN, `${requests.length} connections`, opened);
   return {
     async run(seconds: number): Promise<Load> {
+      if (fault) throw fault;
       idle = Promise.withResolvers();
       ms = [];
       busy = connections.length;
       const from = performance.now();
       until = from + seconds * 1000;
       for (const { start } of connections) start();
-      await idle.promise;
+      const what = `the responses to ${connections.length} connections`;
+      await within(seconds + REST, what, idle.promise);
       return { count: ms.length, seconds: (performance.now() - from) / 1000, ms };
     },
     close() {
-      // Their end is no failure now.
-      idle.promise.catch(() => {});
       for (const { end } of connections) end();
     },
   };
@@ -135,6 +154,10 @@ function endOfChunks(bytes: Buffer, from: number): number | undefined {
   }
 }
 
+/** True if a chunked body ends with these bytes; its connection stays open. A frame ends with a line end, not with these. */
+const endsBody = (bytes: Buffer): boolean =>
+  bytes.at(-4) === CARRIAGE_RETURN && bytes.toString("latin1", bytes.length - 5) === "0\r\n\r\n";
+
 interface Readers {
   readonly port: number;
   /** One event stream for each. */
@@ -143,49 +166,72 @@ interface Readers {
   readonly emit: () => unknown;
 }
 
-/** Opens event streams; the result sends frame after frame, each once all readers have the previous one. */
+/**
+ * Opens event streams; `run` sends frame after frame, each once all readers have the previous one. It rejects if a stream
+ * ended, or a reader has no frame after 30 seconds.
+ */
 export async function openReaders({ port, requests, emit }: Readers) {
   let ms: number[] = [];
   let missing = requests.length;
   let sent_at = 0;
+  let fault: Error | undefined;
   let arrived = Promise.withResolvers<void>();
-  const sockets = await Promise.all(
-    requests.map((request) =>
-      Bun.connect({
-        hostname: "127.0.0.1",
-        port,
-        socket: {
-          data(_, chunk) {
-            for (let at = chunk.indexOf("\n\n"); at >= 0; at = chunk.indexOf("\n\n", at + 2)) {
-              ms.push(performance.now() - sent_at);
-              if (--missing === 0) arrived.resolve();
-            }
-          },
-          close: () => arrived.reject(new Error("a stream ended")),
+  arrived.promise.catch(() => {});
+  const fail = (reason: string) => {
+    fault ??= new Error(reason);
+    arrived.reject(fault);
+  };
+  /** Resolves once every reader has one more frame. */
+  const all = () =>
+    within(FRAME, "a frame to all streams", arrived.promise).catch((error: Error) => {
+      throw fault ?? new Error(`${error.message}: ${missing} of ${requests.length} lack it`);
+    });
+  const open = async (request: Uint8Array) => {
+    let begun = false;
+    // The empty line that ends a frame may be divided between two packets.
+    let in_line_end = false;
+    const socket = await Bun.connect({
+      hostname: "127.0.0.1",
+      port,
+      socket: {
+        data(_, chunk) {
+          if (!begun && !chunk.toString("latin1", 0, 12).endsWith(" 200")) {
+            fail(`an answer to a stream: ${chunk.toString("utf8")}`);
+          }
+          if (begun && endsBody(chunk)) fail("a stream ended");
+          begun = true;
+          let at = in_line_end && chunk[0] === LINE_END ? 0 : chunk.indexOf("\n\n");
+          while (at >= 0) {
+            ms.push(performance.now() - sent_at);
+            if (--missing === 0) arrived.resolve();
+            at = chunk.indexOf("\n\n", at + 1);
+          }
+          in_line_end = chunk.at(-1) === LINE_END;
         },
-      }).then((socket) => {
-        socket.write(request);
-        return socket;
-      }),
-    ),
-  );
+        close: () => fail("a stream ended"),
+      },
+    });
+    socket.write(request);
+    return socket;
+  };
+  const opened = Promise.all(requests.map(open));
+  const sockets = await within(OPEN, `${requests.length} connections`, opened);
   // Each stream begins with one frame.
-  await arrived.promise;
+  await all();
   return {
     async run(seconds: number): Promise<Load> {
       ms = [];
       const from = performance.now();
       while (performance.now() < from + seconds * 1000) {
+        if (fault) throw fault;
         arrived = Promise.withResolvers();
         missing = requests.length;
         sent_at = performance.now();
-        await Promise.all([emit(), arrived.promise]);
+        await Promise.all([emit(), all()]);
       }
       return { count: ms.length, seconds: (performance.now() - from) / 1000, ms };
     },
     close() {
-      arrived = Promise.withResolvers();
-      arrived.promise.catch(() => {});
       for (const socket of sockets) socket.end();
     },
   };

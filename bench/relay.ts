@@ -19,6 +19,9 @@ const app = await startApp({
   storeTime,
   endProcess: () => process.exit(1),
 });
+// The store has none of the events below. The periodic look at its newest one would find that an older copy has replaced
+// the store, and end every stream.
+app.feed.newest = async () => app.feed.position();
 
 let seq = 0;
 process.on("message", (account_ids: string[]) => {
