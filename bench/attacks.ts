@@ -3,8 +3,7 @@
  * clients, and reports what those clients notice. `--only nesting,trickle`, `--store server`, `--seconds 8`.
  */
 
-import { mkdtempSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -12,7 +11,9 @@ import { freePort } from "../test/support/sqld.ts";
 import { ATTACKS } from "./attack-kinds.ts";
 import { count, cpuOf, quantilesOf, rowOf } from "./compare.ts";
 import { type Neighbours, type Seen, startNeighbours } from "./neighbours.ts";
-import { startRelay, startSqld, stopAll } from "./process.ts";
+import { createPlace } from "./place.ts";
+import { startRelay, startSqld } from "./process.ts";
+import { within } from "./within.ts";
 
 const names = Object.keys(ATTACKS);
 const { values } = parseArgs({
@@ -32,14 +33,16 @@ const NEIGHBOURS = 20;
 /** Seconds that an attack may take to prepare, and that the server may take to respond afterwards. */
 const PREPARE = 60;
 const RECOVER = 10;
+/** Seconds after an attack until its process must have told what it saw. */
+const TOLD = 10;
 /** Seconds until the server and its clients have been compiled. */
 const WARM_UP = 4;
 /** Seconds without a failed request of the well-behaved clients after which the server counts as serving again. */
 const SETTLED = 1.5;
 const ATTACKER = fileURLToPath(new URL("attacker.ts", import.meta.url));
 
-const folder = mkdtempSync(join(tmpdir(), "relay-bench-"));
-const children: Bun.Subprocess[] = [];
+const place = createPlace();
+const { folder, children } = place;
 const print = (line: string) => process.stdout.write(`${line}\n`);
 let starts = 0;
 
@@ -93,28 +96,36 @@ const listOf = (counts: Iterable<readonly [string, number]>) =>
   [...counts].map(([name, number]) => `${name}: ${number}`).join(", ");
 const sumOf = ({ failed }: Seen) => [...failed.values()].reduce((sum, one) => sum + one, 0);
 
-/** Starts an attack and prepares it; it then runs when it is told to. */
+/** Starts an attack and prepares it; it then runs when it is told to. `ready` is false if that took too long, or failed. */
 async function prepare(name: string, port: number, index: number) {
-  const prepared = Promise.withResolvers<void>();
+  const prepared = Promise.withResolvers<boolean>();
   const done = Promise.withResolvers<Record<string, number>>();
   const address = `127.1.${starts}.${index + 1}`;
   const child = Bun.spawn(
-    ["nice", "-n", "10", process.execPath, ATTACKER, name, String(port), address, String(seconds)],
+    [
+      ...["nice", "-n", "10", process.execPath, "--no-orphans", ATTACKER],
+      ...[name, String(port), address, String(seconds)],
+    ],
     {
       stdio: ["ignore", "inherit", "inherit"],
       ipc(message: { ready: true } | { counts: Record<string, number> }) {
-        if ("ready" in message) prepared.resolve();
+        if ("ready" in message) prepared.resolve(true);
         else done.resolve(message.counts);
       },
     },
   );
   children.push(child);
   void child.exited.then(() => {
-    prepared.resolve();
+    prepared.resolve(false);
     done.resolve({ unfinished: 1 });
   });
-  await Promise.race([prepared.promise, Bun.sleep(PREPARE * 1_000)]);
-  return { pid: child.pid, begin: () => child.send("go"), done: done.promise, child };
+  const ready = await within(PREPARE, name, prepared.promise).catch(() => false);
+  const run = async () => {
+    child.send("go");
+    await Bun.sleep(seconds * 1_000);
+    return within(TOLD, name, done.promise).catch(() => ({ silent: 1 }));
+  };
+  return { ready, pid: child.pid, run, end: () => child.kill("SIGKILL") };
 }
 
 /** Checks that the server responds within a few seconds, and then serves its clients again. */
@@ -138,7 +149,8 @@ async function attack(
 ): Promise<boolean> {
   const { pid, port, neighbours } = served;
   const attacker = await prepare(name, port, index);
-  if (attacker.child.exitCode !== null) {
+  if (!attacker.ready) {
+    attacker.end();
     rowOf(WIDTHS, [name, "could not be prepared"]);
     return await recovers(served);
   }
@@ -146,12 +158,10 @@ async function attack(
   peakOf(pid);
   let counts: Record<string, number> = {};
   const shares = await shareOf([pid, attacker.pid, process.pid], async () => {
-    attacker.begin();
-    await Bun.sleep(seconds * 1_000);
-    counts = await attacker.done;
+    counts = await attacker.run();
   });
   const seen = neighbours.take();
-  attacker.child.kill("SIGKILL");
+  attacker.end();
   // A request to a hanging server fails only after its client's timeout.
   await Bun.sleep(SETTLED * 1_000);
   const late = neighbours.take();
@@ -172,9 +182,6 @@ async function attack(
   return ok;
 }
 
-const stop = () => stopAll(children, folder);
-process.on("SIGINT", () => void stop().finally(() => process.exit(130)));
-
 try {
   rowOf(WIDTHS, ["", "p50 / p99 ms", "of quiet", "failed", "RSS MB", "recovers", "CPU, see below"]);
   let served = await serve();
@@ -194,12 +201,13 @@ try {
       continue;
     }
     served.neighbours.stop();
-    process.kill(served.pid, "SIGKILL");
+    // It may have ended by itself.
+    children.find(({ pid }) => pid === served.pid)!.kill("SIGKILL");
     served = await serve();
   }
   served.neighbours.stop();
   print("\nCPU: shares of a core of the server, the attacker and the well-behaved clients");
 } finally {
-  await stop();
+  await place.end();
 }
 process.exit();

@@ -6,12 +6,11 @@
  */
 
 import { randomInt } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { MUTATIONS, mutatedTree } from "./chaos/mutations.ts";
 import { buildExecutable, inTestRunner } from "./in-runner.ts";
+import { createPlace } from "./place.ts";
 
 const { values } = parseArgs({
   options: {
@@ -37,6 +36,9 @@ const print = (line: string) => process.stdout.write(`${line}\n`);
 /** Minutes in which a run that is calm must have settled and been checked. */
 const CHECKS = 8;
 
+const place = createPlace("relay-chaos");
+const { folder } = place;
+
 interface RunOptions {
   readonly store: string;
   readonly seconds: number;
@@ -48,6 +50,7 @@ interface RunOptions {
 
 const run = ({ store, seconds, processes, executable, faults, tree }: RunOptions) =>
   inTestRunner("bench/chaos/run.ts", {
+    place,
     minutes: seconds / 60 + CHECKS,
     mounts: true,
     quiet: tree !== undefined,
@@ -66,7 +69,7 @@ const run = ({ store, seconds, processes, executable, faults, tree }: RunOptions
 const contradictionOf = (out: string) => /^CONTRADICTION.*$/m.exec(out)?.[0];
 
 /** Each fault in a copy of the code must be found, and the copy without one must not be. */
-async function findMutations(folder: string): Promise<void> {
+async function findMutations(): Promise<void> {
   for (const mutation of MUTATIONS) {
     const tree = mutatedTree(join(folder, mutation.name.replaceAll(" ", "-")), mutation);
     const { store, seconds, faults } = mutation;
@@ -79,10 +82,9 @@ async function findMutations(folder: string): Promise<void> {
   }
 }
 
-const folder = mkdtempSync(join(tmpdir(), "relay-chaos-"));
 print(`seed ${values.seed}`);
 try {
-  if (values.mutations) await findMutations(folder);
+  if (values.mutations) await findMutations();
   else {
     const executable = join(folder, "relay");
     await buildExecutable(executable);
@@ -96,5 +98,5 @@ try {
     }
   }
 } finally {
-  rmSync(folder, { recursive: true, force: true });
+  await place.end();
 }

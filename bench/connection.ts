@@ -1,5 +1,10 @@
 /** Sockets from a chosen loopback address: the server takes each address for another client. */
 
+import { within } from "./within.ts";
+
+/** Seconds for a connection: a server that accepts none leaves it in a queue of the kernel. */
+const CONNECT = 10;
+
 interface Handlers {
   data?(socket: Bun.Socket, chunk: Buffer): void;
   drain?(socket: Bun.Socket): void;
@@ -8,8 +13,8 @@ interface Handlers {
   connectError?(): void;
 }
 
-/** Connects from `address` (127.0.0.x). Rejects if the server accepts no more connections. */
-export function connectFrom(address: string, port: number, handlers: Handlers) {
+/** Connects from `address` (127.0.0.x). Rejects if the server accepts no more connections, after 10 seconds at most. */
+export async function connectFrom(address: string, port: number, handlers: Handlers) {
   const options = {
     hostname: "127.0.0.1",
     port,
@@ -17,7 +22,13 @@ export function connectFrom(address: string, port: number, handlers: Handlers) {
     localAddress: address,
     socket: { data() {}, error() {}, ...handlers },
   };
-  return Bun.connect(options);
+  const connecting = Bun.connect(options);
+  try {
+    return await within(CONNECT, "a connection", connecting);
+  } catch (error) {
+    connecting.then((socket) => socket.terminate()).catch(() => {});
+    throw error;
+  }
 }
 
 export interface Answer {

@@ -3,20 +3,19 @@
  * bare server. Rates depend on the machine and its load; the ratios hardly do.
  */
 
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LIMITS } from "../src/limits.ts";
 import { compare, count, measure, row, WARM_UP } from "./compare.ts";
 import { openLoad, openReaders, requestOf } from "./load.ts";
-import { type Child, post, startChild, startRelay, stopAll, times } from "./process.ts";
+import { createPlace } from "./place.ts";
+import { type Child, post, startChild, startRelay, times } from "./process.ts";
 
 const CONNECTIONS = 64;
 /** Tasks that each connection reads in turn. */
 const READ = 32;
 
-const folder = mkdtempSync(join(tmpdir(), "relay-bench-"));
-const children: Bun.Subprocess[] = [];
+const place = createPlace();
+const { folder, children } = place;
 
 const TASK = { title: "Release version 2", description: "Build, test and publish the packages." };
 
@@ -150,9 +149,6 @@ const event = JSON.stringify({
   },
 });
 
-const stop = () => stopAll(children, folder);
-process.on("SIGINT", () => void stop().finally(() => process.exit(130)));
-
 try {
   const bare = await startChild(children, "bare.ts", [
     `file:${join(folder, "bare.db")}`,
@@ -164,5 +160,5 @@ try {
   });
   for (const readers of [500, 2_000]) await benchStreams(bare, fan_out, readers);
 } finally {
-  await stop();
+  await place.end();
 }

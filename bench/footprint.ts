@@ -3,18 +3,19 @@
  * time of a start. Each figure is the median of several runs, each of a new process.
  */
 
-import { mkdtempSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { openStore } from "../db/store/open.ts";
 import { systemClock } from "../src/clock.ts";
 import { LIMITS } from "../src/limits.ts";
 import { cpuOf, middle, rowOf } from "./compare.ts";
 import { fill, runOnFile } from "./fill.ts";
+import { buildExecutable } from "./in-runner.ts";
 import { requestOf } from "./load.ts";
-import { type Child, post, startChild, startRelay, stopAll, times } from "./process.ts";
+import { createPlace } from "./place.ts";
+import { type Child, post, startChild, startRelay, times } from "./process.ts";
+import { within } from "./within.ts";
 
 const { values } = parseArgs({
   options: {
@@ -35,13 +36,15 @@ const PAGE = 4_096;
 /** Milliseconds between two looks whether a process is idle, and ticks of processor time that it may use meanwhile. */
 const LOOK = 1_000;
 const IDLE_TICKS = 0.04;
+/** Looks after which a process counts as one that never rests, and seconds until a connection must be open. */
+const LOOKS = 60;
+const OPEN = 30;
 
 /** A file of about 1.2 GB. */
 const LARGE = { tasks: 1_000_000, keys: 1_000 };
-const BUILD = fileURLToPath(new URL("../scripts/build.ts", import.meta.url));
 
-const folder = mkdtempSync(join(tmpdir(), "relay-bench-"));
-const children: Bun.Subprocess[] = [];
+const place = createPlace();
+const { folder, children } = place;
 const WIDTHS = [34, 14, 24, 10];
 
 /** Resident memory in KB. */
@@ -51,7 +54,8 @@ function memoryOf(pid: number): number {
 
 /** Resolves once the process does nothing, and returns its resident memory in KB. */
 async function restOf({ pid }: Child): Promise<number> {
-  for (let used = Number.POSITIVE_INFINITY; used > IDLE_TICKS; ) {
+  for (let looks = 0, used = Number.POSITIVE_INFINITY; used > IDLE_TICKS; looks++) {
+    if (looks === LOOKS) throw new Error(`the process works on after ${LOOKS} looks`);
     const before = cpuOf([pid]);
     await Bun.sleep(LOOK);
     used = cpuOf([pid]) - before;
@@ -69,7 +73,7 @@ async function endLast(): Promise<void> {
 async function openAll(port: number, requests: readonly Uint8Array[], ended: () => void) {
   const sockets: Bun.Socket[] = [];
   for (const request of requests) {
-    const socket = await Bun.connect({
+    const connecting = Bun.connect({
       hostname: "127.0.0.1",
       port,
       socket: {
@@ -80,6 +84,7 @@ async function openAll(port: number, requests: readonly Uint8Array[], ended: () 
         close: ended,
       },
     });
+    const socket = await within(OPEN, "a connection", connecting);
     socket.write(request);
     sockets.push(socket);
   }
@@ -212,10 +217,7 @@ async function startsOf(url: string, command: readonly string[]) {
 
 async function benchStarts(): Promise<void> {
   const executable = join(folder, "relay");
-  const build = Bun.spawn([process.execPath, BUILD, executable], {
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-  if ((await build.exited) !== 0) throw new Error("the build failed");
+  await buildExecutable(executable);
   const large = `file:${join(folder, "large.db")}`;
   await (await openStore({ url: large, auth_token: undefined }, systemClock)).close();
   const { run, close } = runOnFile(join(folder, "large.db"));
@@ -233,10 +235,9 @@ async function benchStarts(): Promise<void> {
   }
 }
 
-process.on("SIGINT", () => void stopAll(children, folder).finally(() => process.exit(130)));
 try {
   if (ONLY.some((name) => name !== "start")) await benchConnections();
   if (ONLY.includes("start")) await benchStarts();
 } finally {
-  await stopAll(children, folder);
+  await place.end();
 }

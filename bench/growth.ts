@@ -3,12 +3,12 @@
  * kind of request is measured on both in turns.
  */
 
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { openStore } from "../db/store/open.ts";
 import { systemClock } from "../src/clock.ts";
+import { freePort } from "../test/support/sqld.ts";
 import {
   count,
   type Measured,
@@ -21,7 +21,9 @@ import {
 import { openConnection } from "./connection.ts";
 import { type Filled, fill, runOnFile, runOnServer, type Size } from "./fill.ts";
 import { type Load, openLoad, requestOf } from "./load.ts";
-import { startChild, startRelay, startSqld, stopAll } from "./process.ts";
+import { createPlace } from "./place.ts";
+import { startChild, startRelay, startSqld } from "./process.ts";
+import { within } from "./within.ts";
 
 const { values } = parseArgs({
   options: {
@@ -42,11 +44,13 @@ const CONNECTIONS = 8;
 const TURN = 0.8;
 /** Milliseconds until an answer counts as missing. */
 const PATIENCE = 10_000;
+/** Seconds for one pass of every job, which growth-jobs.ts gives up after two minutes. */
+const JOBS = 180;
 const WIDTHS = [26, 10, 10, 8, 12, 18, 18, 18];
 
-const scratch = mkdtempSync(join(tmpdir(), "relay-bench-"));
+const place = createPlace();
+const { folder: scratch, children } = place;
 const kept = values.folder ?? scratch;
-const children: Bun.Subprocess[] = [];
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
 interface Ready extends Filled {
@@ -57,13 +61,13 @@ interface Ready extends Filled {
 }
 
 /** Fills a store unless an earlier run has, and starts Relay on it. */
-async function prepare(name: string, size: Size, port: number): Promise<Ready> {
+async function prepare(name: string, size: Size): Promise<Ready> {
   const folder = join(kept, `${values.store}-${name}-${size.tasks}-${size.keys}`);
   const facts = join(folder, "filled.json");
   const is_new = !existsSync(facts);
   mkdirSync(folder, { recursive: true });
   const path = join(folder, "relay.db");
-  const sqld = values.store === "server" ? await startSqld(folder, port, children) : null;
+  const sqld = values.store === "server" ? await startSqld(folder, freePort(), children) : null;
   const url = sqld?.url ?? `file:${path}`;
   if (is_new) {
     const from = performance.now();
@@ -178,6 +182,7 @@ const KINDS: Readonly<Record<string, Open>> = {
   "request-log": async (ready) => {
     const response = await fetch(`http://127.0.0.1:${ready.port}/v1/keys`, {
       headers: { authorization: `Bearer ${ready.token}` },
+      signal: AbortSignal.timeout(PATIENCE),
     });
     const { keys } = (await response.json()) as { keys: { id: string }[] };
     return get(`/v1/keys/${keys[0]!.id}/activity?limit=50`, "account")(ready);
@@ -221,17 +226,17 @@ async function compareStores(small: Ready, large: Ready): Promise<void> {
 /** Runs every periodic job once in a process of its own, and prints those that held up the event loop longest. */
 async function timeJobs({ url }: Ready): Promise<void> {
   const child = await startChild(children, "growth-jobs.ts", [], { DATABASE_URL: url });
-  await children.find(({ pid }) => pid === child.pid)!.exited;
+  const { exited } = children.find(({ pid }) => pid === child.pid)!;
+  await within(JOBS, "the jobs", exited);
 }
 
-process.on("SIGINT", () => void stopAll(children, scratch).finally(() => process.exit(130)));
 try {
-  const small = await prepare("small", SMALL, 18_801);
-  const large = await prepare("large", LARGE, 18_802);
+  const small = await prepare("small", SMALL);
+  const large = await prepare("large", LARGE);
   await compareStores(small, large);
   if (!values.only || values.only.split(",").includes("jobs")) {
     for (const ready of [small, large]) await timeJobs(ready);
   }
 } finally {
-  await stopAll(children, scratch);
+  await place.end();
 }

@@ -1,6 +1,8 @@
 /** Runs a file in Bun's test runner, which the stand-ins of the tests need to end themselves. */
 
 import { fileURLToPath } from "node:url";
+import type { Place } from "./place.ts";
+import { within } from "./within.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -8,6 +10,8 @@ interface RunnerOptions {
   readonly env: Record<string, string>;
   /** Minutes after which it counts as hung. */
   readonly minutes: number;
+  /** Has its temporary files, which a runner that is ended leaves behind. Ends the runner. */
+  readonly place: Place;
   /** The checkout with the file; this one when absent. */
   readonly tree?: string;
   /** True: its output is returned, and not printed. */
@@ -27,23 +31,28 @@ function ownMounts(): string[] {
   }
 }
 
+/** Minutes for a build, and those that a runner gets after its test counts as hung. */
+const BUILD = 5;
+const GRACE = 1;
+/** Seconds in which an interrupted runner must have ended its processes. */
+const LEAVE = 10;
+
 /** Runs `file`, a path in the checkout, which takes its processes with it when it or this process ends. */
 export async function inTestRunner(file: string, options: RunnerOptions) {
-  const { env, minutes, tree = ROOT, quiet = false, mounts = false } = options;
+  const { env, minutes, place, tree = ROOT, quiet = false, mounts = false } = options;
   const timeout = String(Math.round(minutes * 60_000));
   const runner = [process.execPath, "test", "--no-orphans", "--timeout", timeout, `./${file}`];
   const child = Bun.spawn([...(mounts ? ownMounts() : []), ...runner], {
     cwd: tree,
-    env: { ...process.env, ...env },
+    env: { ...process.env, TMPDIR: place.folder, ...env },
     stdio: ["ignore", "pipe", "pipe"],
+    timeout: (minutes + GRACE) * 60_000,
   });
-  let interrupted = false;
-  const end = () => {
-    interrupted = true;
+  place.first.push(async () => {
     child.kill("SIGTERM");
-  };
-  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-  for (const signal of signals) process.on(signal, end);
+    await within(LEAVE, "the end of the test runner", child.exited);
+  });
+  place.children.push(child);
   let out = "";
   const decoder = new TextDecoder();
   const read = async () => {
@@ -54,10 +63,7 @@ export async function inTestRunner(file: string, options: RunnerOptions) {
     }
   };
   const [errors] = await Promise.all([new Response(child.stderr).text(), read()]);
-  const code = await child.exited;
-  for (const signal of signals) process.off(signal, end);
-  if (interrupted) throw new Error("interrupted");
-  return { code, out, errors };
+  return { code: await child.exited, out, errors };
 }
 
 /** Builds the executable into `file`: servers start from it in half of the CPU time of the sources. */
@@ -65,6 +71,8 @@ export async function buildExecutable(file: string, tree = ROOT): Promise<void> 
   const child = Bun.spawn([process.execPath, "--no-orphans", "run", "build", file], {
     cwd: tree,
     stdio: ["ignore", "ignore", "inherit"],
+    timeout: BUILD * 60_000,
+    killSignal: "SIGKILL",
   });
   if ((await child.exited) !== 0) throw new Error("the executable was not built");
 }

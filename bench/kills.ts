@@ -4,19 +4,19 @@
  * a repeated request does nothing twice, and the store is sound. Exits with 1 at the first fault.
  */
 
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { openStore } from "../db/store/open.ts";
 import { sql } from "../db/store/sql.ts";
 import { statement } from "../db/store/statement.ts";
 import { systemClock } from "../src/clock.ts";
-import { client } from "../test/support/client.ts";
+import { client, type Send } from "../test/support/client.ts";
 import { freePort } from "../test/support/sqld.ts";
 import { until } from "../test/support/until.ts";
 import { createLedger, type Ledger } from "./kills-ledger.ts";
-import { startRelay, startSqld, stopAll } from "./process.ts";
+import { createPlace } from "./place.ts";
+import { isUp, startRelay, startSqld } from "./process.ts";
+import { within } from "./within.ts";
 
 const { values } = parseArgs({
   options: {
@@ -35,11 +35,14 @@ const CLIENTS = 8;
 /** Acknowledgements before the kill, and milliseconds after them, at random, so that the kill comes anywhere. */
 const ACKS = { least: 5, most: 60 };
 const DELAY = 5;
+/** Seconds for a request, and for the clients of a round to notice that it has ended. */
+const ANSWER = 30;
+const ROUND = 120;
 /** Rounds after which earlier rounds are checked again. */
 const LOOK_BACK = 25;
 
-const folder = mkdtempSync(join(tmpdir(), "relay-kills-"));
-const children: Bun.Subprocess[] = [];
+const place = createPlace("relay-kills");
+const { folder, children } = place;
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
 async function kill(pid: number): Promise<void> {
@@ -60,12 +63,21 @@ const start = () =>
 let relay = await start();
 const urlOf = () => `http://127.0.0.1:${relay.port}`;
 
+/** A client of the current server, whose requests take 30 seconds at most. */
+const clientOf =
+  (token?: string): Send =>
+  (request, body, options) =>
+    client(urlOf(), token)(request, body, {
+      ...options,
+      signal: AbortSignal.timeout(ANSWER * 1000),
+    });
+
 /** Kills this round's process and restarts it. */
 async function strike(round: number): Promise<void> {
   if (sqld && round % 2 === 1) {
     await kill(sqld.pid);
     sqld = await startSqld(sqld_folder, port, children);
-    await until(async () => (await fetch(`${urlOf()}/health`)).ok);
+    await until(() => isUp(`${urlOf()}/health`));
   } else {
     await kill(relay.pid);
     relay = await start();
@@ -94,7 +106,7 @@ let repeats = 0;
 let unanswered = 0;
 
 async function runRound(round: number): Promise<void> {
-  const ledger = await createLedger(client(urlOf()), (token) => client(urlOf(), token));
+  const ledger = await createLedger(clientOf(), clientOf);
   ledgers.push(ledger);
   const clients = Array.from({ length: CLIENTS }, (_, i) => ledger.load(`${round}/${i}`));
   const loaded = Promise.all(clients);
@@ -104,7 +116,7 @@ async function runRound(round: number): Promise<void> {
   ledger.stop();
   await strike(round);
   ledger.end();
-  await loaded;
+  await within(ROUND, "the end of the clients of a round", loaded);
   acks += ledger.acks();
   unanswered += ledger.unanswered();
   await ledger.check();
@@ -132,5 +144,5 @@ try {
   print(`after ${ledgers.length} kills: ${error instanceof Error ? error.message : error}`);
   process.exitCode = 1;
 } finally {
-  await stopAll(children, folder);
+  await place.end();
 }

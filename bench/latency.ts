@@ -4,13 +4,12 @@
  * the time grows with the delay.
  */
 
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { freePort } from "../test/support/sqld.ts";
 import { startDelayProxy } from "./delay-proxy.ts";
-import { post, startRelay, startSqld, stopAll, times } from "./process.ts";
+import { createPlace } from "./place.ts";
+import { post, startRelay, startSqld, times } from "./process.ts";
 
 const { values } = parseArgs({
   options: {
@@ -24,12 +23,14 @@ const DELAYS = values.delays.split(",").map(Number);
 const TIMES = Number(values.times);
 const SECONDS = Number(values.seconds);
 const CONNECTIONS = 64;
+/** Milliseconds for a request, whatever the delay: the longest wait takes 30 s. */
+const PATIENCE = 60_000;
 
 const median = (all: readonly number[]): number =>
   all.toSorted((a, b) => a - b)[all.length >> 1] ?? Number.NaN;
 
-const folder = mkdtempSync(join(tmpdir(), "relay-latency-"));
-const children: Bun.Subprocess[] = [];
+const place = createPlace("relay-latency");
+const { folder, children } = place;
 const port = freePort();
 await startSqld(join(folder, "sqld"), port, children);
 const proxy = await startDelayProxy(port);
@@ -44,6 +45,7 @@ try {
         ...(path === "/mcp" && { accept: "application/json, text/event-stream" }),
       },
       ...(body && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(PATIENCE),
     });
     if (!response.ok)
       throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
@@ -171,6 +173,6 @@ try {
   }
 } finally {
   proxy.stop();
-  await stopAll(children, folder);
+  await place.end();
 }
 process.exit();

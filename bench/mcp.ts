@@ -3,12 +3,12 @@
  * run, and the memory that a thousand waiting agents take. The ratios hardly depend on the machine.
  */
 
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { count, type Measured, measure, ROUNDS, WARM_UP } from "./compare.ts";
 import { openLoad, requestOf } from "./load.ts";
+import { createPlace } from "./place.ts";
 import { startRelay, times } from "./process.ts";
+import { untilTrue, within } from "./within.ts";
 
 const CONNECTIONS = 32;
 /** Agents that wait at once, and the keys that they share. */
@@ -16,23 +16,26 @@ const WAITERS = 1_000;
 const KEYS_PER_ACCOUNT = 100;
 /** Milliseconds for the server to come to rest before its memory is read. */
 const SETTLE = 1_000;
+/** Seconds for a request, in which all agents must have asked, and in which they must have their answers. */
+const ANSWER = 30;
+const ASKED = 120;
 /** Bytes of a page in `/proc`. */
 const PAGE = 4_096;
 const NEW_ERA = "2026-07-28";
 
-const folder = mkdtempSync(join(tmpdir(), "relay-bench-"));
+const place = createPlace();
+const { folder, children } = place;
 
 /** Memory in use, in kilobytes. */
 function memoryOf(pid: number): number {
   return (Number(readFileSync(`/proc/${pid}/statm`, "latin1").split(" ")[1]) * PAGE) / 1024;
 }
 
-const children: Bun.Subprocess[] = [];
 let server = await startRelay(folder, children);
 
 async function stopRelay(): Promise<void> {
   const child = children.pop();
-  child?.kill();
+  child?.kill("SIGKILL");
   await child?.exited;
 }
 
@@ -45,6 +48,7 @@ async function send<Body>(line: string, body?: object, credential?: string): Pro
       ...(credential && { authorization: `Bearer ${credential}` }),
     },
     ...(body && { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(ANSWER * 1000),
   });
   if (!response.ok) throw new Error(`${line}: ${response.status}`);
   return (await response.json()) as Body;
@@ -109,6 +113,7 @@ async function openSession(secret: string): Promise<string> {
         clientInfo: { name: "bench", version: "1.0.0" },
       },
     }),
+    signal: AbortSignal.timeout(ANSWER * 1000),
   });
   return response.headers.get("mcp-session-id")!;
 }
@@ -214,11 +219,12 @@ async function benchWaits(era: Era): Promise<void> {
       )
     ).map(({ questions }, i) => questions.map(({ id }) => ({ id, token: tokens[i]! })));
   const asked = async (n: number) => {
-    for (;;) {
-      const found = (await pending()).flat();
-      if (found.length >= n) return found;
-      await Bun.sleep(50);
-    }
+    let found: { id: string; token: string }[] = [];
+    await untilTrue(ASKED, `${n} questions`, async () => {
+      found = (await pending()).flat();
+      return found.length >= n;
+    });
+    return found;
   };
 
   const answerAll = (open: readonly { id: string; token: string }[]) =>
@@ -235,7 +241,8 @@ async function benchWaits(era: Era): Promise<void> {
   const held = memoryOf(server.pid);
   const from = performance.now();
   await answerAll(questions);
-  const last = Math.max(...(await Promise.all(first.answers))) - from;
+  const answered = within(ANSWER, "all answers", Promise.all(first.answers));
+  const last = Math.max(...(await answered)) - from;
   first.end();
   // The same again, with disconnects instead of answers: a leak would grow with each turn.
   const after: string[] = [];
@@ -261,6 +268,5 @@ try {
     await benchWaits(era);
   }
 } finally {
-  await stopRelay();
-  rmSync(folder, { recursive: true, force: true });
+  await place.end();
 }

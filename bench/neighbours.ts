@@ -81,9 +81,14 @@ export async function startNeighbours(port: number, network: number, count: numb
   async function start(index: number): Promise<void> {
     const address = `127.0.${network}.${index + 1}`;
     const [agent, person, waiter] = times(3, () => createLine(address)) as [Line, Line, Line];
-    const { token } = await person("POST /v1/accounts", "", "{}");
-    const { secret } = await person("POST /v1/keys", token, '{"label":"Neighbour"}');
-    let { id } = await agent("POST /v1/tasks", secret, BODY);
+    const made = async <T>(answer: Promise<T | null>) => {
+      const body = await answer;
+      if (body === null) throw new Error(`a client was not prepared: ${[...seen.failed.keys()]}`);
+      return body;
+    };
+    const { token } = await made(person("POST /v1/accounts", "", "{}"));
+    const { secret } = await made(person("POST /v1/keys", token, '{"label":"Neighbour"}'));
+    let { id } = await made(agent("POST /v1/tasks", secret, BODY));
     void holdStream(address, token);
 
     const ask = async () => {

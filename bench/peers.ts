@@ -4,8 +4,7 @@
  * machine is left out. To run a part: `bun run bench:peers --only pocketbase --rounds 9 --seconds 1`.
  */
 
-import { mkdirSync, mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -17,7 +16,7 @@ import { buildPocketBase } from "./peers/pocketbase.ts";
 import { benchRequests, KINDS as REQUESTS } from "./peers/requests.ts";
 import { fileOf, PEERS, type Peer, type Results, tableOf } from "./peers/results.ts";
 import { benchWaiting, KINDS as WAITING } from "./peers/waiting.ts";
-import { stopAll } from "./process.ts";
+import { createPlace } from "./place.ts";
 
 const NAMES: readonly string[] = [...PEERS, ...REQUESTS, ...WAITING];
 /** Idle connections among which deliveries are measured. */
@@ -41,8 +40,8 @@ if (!only.every((name) => NAMES.includes(name)) || !inRange) {
 const requests = REQUESTS.filter((kind) => only.includes("pocketbase") || only.includes(kind));
 const waiting = WAITING.filter((kind) => only.includes("nchan") || only.includes(kind));
 
-const folder = mkdtempSync(join(tmpdir(), "relay-bench-"));
-const children: Bun.Subprocess[] = [];
+const place = createPlace();
+const { folder, children } = place;
 const say = (text: string) => void process.stdout.write(`${text}\n`);
 
 const LAST_CHANGE = ["log", "-1", "--format=%h", "--abbrev=8", "--", "src", "db", "routers"];
@@ -86,9 +85,6 @@ async function bench(peer: Peer, title: string, whole: boolean, measure: () => P
   say(`Written: ${fileOf(peer, "json")} and ${fileOf(peer, "svg")}`);
 }
 
-const stop = () => stopAll(children, folder);
-process.on("SIGINT", () => void stop().finally(() => process.exit(130)));
-
 try {
   if (requests.length > 0) {
     const binary = join(folder, "pocketbase-server");
@@ -112,5 +108,5 @@ try {
     }
   }
 } finally {
-  await stop();
+  await place.end();
 }

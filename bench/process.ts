@@ -3,6 +3,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { untilTrue, within } from "./within.ts";
 
 const fileOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const ROOT = fileOf("..");
@@ -15,7 +16,14 @@ export interface Child {
   send(message: unknown): void;
 }
 
-const sourcesIn = (tree: string) => [process.execPath, join(tree, "src/main.ts")];
+/** Seconds in which a server must have started: a migration of a large store takes most of it. */
+const START = 120;
+/** Seconds in which a request must be answered, and in which a server says whether it is there. */
+const ANSWER = 30;
+const LOOK = 2;
+
+/** Relay's process ends with its parent, also if that is killed, or is strace. */
+const sourcesIn = (tree: string) => [process.execPath, "--no-orphans", join(tree, "src/main.ts")];
 
 interface RelayOptions {
   readonly env?: Record<string, string>;
@@ -26,7 +34,8 @@ interface RelayOptions {
 
 /**
  * Relay as people run it, on a store in `folder` and with extra variables in `env`; `command` is what runs
- * `program`, by default Bun with the sources in `tree`. The process is added to `children`.
+ * `program`, by default Bun with the sources in `tree`. The process is added to `children`. Rejects if it does not
+ * listen within two minutes.
  */
 export async function startRelay(
   folder: string,
@@ -46,14 +55,26 @@ export async function startRelay(
     stdio: ["ignore", "pipe", "inherit"],
   });
   children.push(child);
+  const port = await within(START, "the start of Relay", portIn(child.stdout));
+  return { pid: child.pid, port, send() {} };
+}
+
+/** The port in the message that Relay prints once it listens. With `PUBLIC_URL`, its own address comes second. */
+async function portIn(output: ReadableStream<Uint8Array>): Promise<number> {
   const decoder = new TextDecoder();
   let out = "";
-  for await (const chunk of child.stdout) {
+  for await (const chunk of output) {
     out += decoder.decode(chunk, { stream: true });
-    const port = /listening at http:\/\/[^:]+:(\d+)/.exec(out)?.[1];
-    if (port) return { pid: child.pid, port: Number(port), send() {} };
+    const [, url, own = url] = /listening at (\S+)(?: \(here at (\S+)\))?.*\n/.exec(out) ?? [];
+    if (own !== undefined) return Number(new URL(own).port);
   }
-  throw new Error("Relay did not start");
+  throw new Error(`Relay did not start: ${out}`);
+}
+
+/** True if the address answers soon with a status of success. */
+export async function isUp(url: string): Promise<boolean> {
+  const answer = await fetch(url, { signal: AbortSignal.timeout(LOOK * 1000) }).catch(() => null);
+  return answer?.ok ?? false;
 }
 
 /** Sends a POST that must succeed. */
@@ -65,31 +86,36 @@ export async function post<Body>(port: number, path: string, body: object, crede
       ...(credential && { authorization: `Bearer ${credential}` }),
     },
     body: JSON.stringify(body),
+    signal: AbortSignal.timeout(ANSWER * 1000),
   });
-  if (!response.ok) throw new Error(`POST ${path}: ${response.status}`);
+  if (!response.ok) throw new Error(`POST ${path}: ${response.status} ${await response.text()}`);
   return (await response.json()) as Body;
 }
 
 export const times = <T>(n: number, make: (i: number) => T): T[] =>
   Array.from({ length: n }, (_, i) => make(i));
 
-/** A file of the bench as a server, which reports its port by message. */
-export function startChild(
+/** A file of the bench as a server, which reports its port by message. Rejects if it ends first, or takes too long. */
+export async function startChild(
   children: Bun.Subprocess[],
   file: string,
   args: readonly string[],
   env: Record<string, string> = {},
   command: readonly string[] = [],
 ): Promise<Child> {
-  return new Promise((resolve) => {
-    const child = Bun.spawn([...command, process.execPath, fileOf(file), ...args], {
-      env: { PATH: process.env.PATH ?? "", RATE_LIMITS: "off", PORT: "0", ...env },
-      stdio: ["ignore", "inherit", "inherit"],
-      ipc: ({ port }: { port: number }) =>
-        resolve({ pid: child.pid, port, send: (message) => child.send(message) }),
-    });
-    children.push(child);
+  const told = Promise.withResolvers<number>();
+  const program = [process.execPath, "--no-orphans", fileOf(file), ...args];
+  const child = Bun.spawn([...command, ...program], {
+    env: { PATH: process.env.PATH ?? "", RATE_LIMITS: "off", PORT: "0", ...env },
+    stdio: ["ignore", "inherit", "inherit"],
+    ipc: ({ port }: { port: number }) => told.resolve(port),
   });
+  children.push(child);
+  const ended = child.exited.then((code): never => {
+    throw new Error(`${file} ended with ${code}`);
+  });
+  const port = await within(START, `the start of ${file}`, Promise.race([told.promise, ended]));
+  return { pid: child.pid, port, send: (message) => child.send(message) };
 }
 
 /** A libSQL server on `folder`, with flags that avoid its livelock, and more. */
@@ -110,12 +136,11 @@ export async function startSqld(
   );
   children.push(child);
   const url = `http://${address}`;
-  for (let tries = 0; tries < 500; tries++) {
-    const ready = await fetch(`${url}/health`).catch(() => null);
-    if (ready?.ok) return { pid: child.pid, url, child };
-    await Bun.sleep(10);
-  }
-  throw new Error("sqld did not start");
+  await untilTrue(START, "the start of sqld", () => {
+    if (child.exitCode !== null) throw new Error(`sqld ended with ${child.exitCode}`);
+    return isUp(`${url}/health`);
+  });
+  return { pid: child.pid, url, child };
 }
 
 /** Ends the processes and removes the files they wrote. */

@@ -7,13 +7,15 @@
  */
 
 import { generateKeyPairSync } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { freePort } from "../test/support/sqld.ts";
 import { type Load, openLoad, requestOf } from "./load.ts";
+import { createPlace } from "./place.ts";
 import { post, startRelay, startSqld } from "./process.ts";
+import { untilTrue, within } from "./within.ts";
 
 const DEVICES = 20;
 const TASKS = 500;
@@ -24,6 +26,9 @@ const OTHERS = 8;
 /** Seconds of load. */
 const WINDOW = 2;
 const ROUNDS = 5;
+/** Seconds for an answer of the push service's process, and in which all pushes must be sent. */
+const ANSWER = 30;
+const SENT = 180;
 
 const { values: flags } = parseArgs({
   options: {
@@ -31,8 +36,8 @@ const { values: flags } = parseArgs({
     pace: { type: "string", default: "0" },
   },
 });
-const folder = mkdtempSync(join(tmpdir(), "relay-bench-"));
-const children: Bun.Subprocess[] = [];
+const place = createPlace();
+const { folder, children } = place;
 
 interface Counts {
   readonly pushes: number;
@@ -44,7 +49,7 @@ async function startApple() {
   const path = fileURLToPath(new URL("./apple.ts", import.meta.url));
   const told = Promise.withResolvers<{ port: number; ca: string }>();
   let answer = Promise.withResolvers<Counts>();
-  const child = Bun.spawn([process.execPath, path, String(ROUND_TRIP)], {
+  const child = Bun.spawn([process.execPath, "--no-orphans", path, String(ROUND_TRIP)], {
     stdio: ["ignore", "inherit", "inherit"],
     ipc(message: { port: number; ca: string } | Counts) {
       if ("port" in message) told.resolve(message);
@@ -52,13 +57,24 @@ async function startApple() {
     },
   });
   children.push(child);
-  const started = await told.promise;
+  const started = await within(ANSWER, "the start of the push service", told.promise);
   const counts = () => {
     answer = Promise.withResolvers();
     child.send("counts");
-    return answer.promise;
+    return within(ANSWER, "the counts of the push service", answer.promise);
   };
-  return { ...started, counts };
+  /** Resolves once so many pushes have arrived. */
+  const untilSent = (pushes: number, look?: () => void) =>
+    untilTrue(
+      SENT,
+      `${pushes} pushes`,
+      async () => {
+        look?.();
+        return (await counts()).pushes >= pushes;
+      },
+      20,
+    );
+  return { ...started, counts, untilSent };
 }
 
 /** Memory of a process in megabytes. */
@@ -73,14 +89,14 @@ const ca_file = join(folder, "ca.pem");
 await Bun.write(ca_file, apple.ca);
 
 /** Creates a store for Relay; returns its folder and the variables that name it. */
-async function createStore(name: string, sqld_port: number) {
+async function createStore(name: string) {
   const store = join(folder, name);
   if (flags.store !== "server") return { store, variables: {} };
-  const { url } = await startSqld(join(folder, `${name}-sqld`), sqld_port, children);
+  const { url } = await startSqld(join(folder, `${name}-sqld`), freePort(), children);
   return { store, variables: { DATABASE_URL: url } };
 }
 
-const own = await createStore("own", 18_090);
+const own = await createStore("own");
 const envWith = (port: number) => ({
   LOG_LEVEL: "error",
   ...own.variables,
@@ -180,18 +196,17 @@ try {
   process.stdout.write(
     `${PUSHES} pushes planned by ${TASKS} requests in ${Math.round(planned)} ms\n`,
   );
-  process.kill(first.pid);
-  await children.at(-1)!.exited;
+  children.at(-1)!.kill();
+  await within(ANSWER, "the stop of Relay", children.at(-1)!.exited);
 
   // A second run sends them without other load.
   const alone = await startRelay(own.store, children, { env: envWith(apple.port) });
   const idle = memoryOf(alone.pid);
   let most = idle;
   const from = performance.now();
-  while ((await apple.counts()).pushes < PUSHES) {
+  await apple.untilSent(PUSHES, () => {
     most = Math.max(most, memoryOf(alone.pid));
-    await Bun.sleep(20);
-  }
+  });
   const took = performance.now() - from;
   const { pushes, requests } = await apple.counts();
   process.stdout.write(
@@ -201,7 +216,7 @@ try {
 
   // Beside requests: the same number of pushes becomes due, round after round. Delays of a Relay that has its own
   // store and sends nothing come from the cores and the disk that both share.
-  const apart = await createStore("apart", 18_091);
+  const apart = await createStore("apart");
   const bystander = await startRelay(apart.store, children, {
     env: { LOG_LEVEL: "error", ...apart.variables },
   });
@@ -222,7 +237,7 @@ try {
       const begun = (await apple.counts()).pushes;
       busy.push(await loads.run(WINDOW));
       const ended = (await apple.counts()).pushes;
-      while ((await apple.counts()).pushes < before + PUSHES) await Bun.sleep(20);
+      await apple.untilSent(before + PUSHES);
       for (const kind of KINDS) {
         const [without, meanwhile] = [quiet, busy].map((list) => figuresOf(list.at(-1)![kind]));
         process.stdout.write(
@@ -252,6 +267,5 @@ try {
     loads.close();
   }
 } finally {
-  for (const child of children) child.kill();
-  rmSync(folder, { recursive: true, force: true });
+  await place.end();
 }

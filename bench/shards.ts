@@ -3,8 +3,6 @@
  * a core for each server, and each server as many clients as the single one has. Then an account moves under load.
  */
 
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { freePort } from "../test/support/sqld.ts";
@@ -19,9 +17,11 @@ import {
   rowOf,
 } from "./compare.ts";
 import { openLoad } from "./load.ts";
-import { post, startSqld, stopAll, times } from "./process.ts";
+import { createPlace } from "./place.ts";
+import { post, startSqld, times } from "./process.ts";
 import { markOf } from "./shards/directory.ts";
 import { createAccount, createKey, each, ownWork, TASK } from "./stores-work.ts";
+import { within } from "./within.ts";
 
 const { values } = parseArgs({
   options: {
@@ -39,9 +39,13 @@ const MOVED_TASKS = 1_000;
 const WRITERS = 8;
 /** Seconds in which an idle process is measured. */
 const IDLE = 10;
+/** Seconds for the start of a process, for a move, and for a request. */
+const START = 120;
+const MOVE = 120;
+const ANSWER = 30;
 
-const folder = mkdtempSync(join(tmpdir(), "relay-bench-"));
-const children: Bun.Subprocess[] = [];
+const place = createPlace();
+const { folder, children } = place;
 
 interface Moved {
   readonly rows: number;
@@ -58,7 +62,12 @@ async function startShards(name: string, shards: number) {
   const started = Promise.withResolvers<number>();
   let answered = Promise.withResolvers<Moved>();
   const child = Bun.spawn(
-    [process.execPath, join(import.meta.dir, "shards/front.ts"), ...stores.map(({ url }) => url)],
+    [
+      process.execPath,
+      "--no-orphans",
+      join(import.meta.dir, "shards/front.ts"),
+      ...stores.map(({ url }) => url),
+    ],
     {
       env: { PATH: process.env.PATH ?? "", RATE_LIMITS: "off", PORT: "0" },
       stdio: ["ignore", "inherit", "inherit"],
@@ -70,14 +79,22 @@ async function startShards(name: string, shards: number) {
     },
   );
   children.push(child);
+  void child.exited.then((code) => {
+    const ended = new Error(`the process of ${shards} shards ended with ${code}`);
+    started.reject(ended);
+    answered.reject(ended);
+  });
+  // Only the one that is waited for may fail.
+  started.promise.catch(() => {});
+  answered.promise.catch(() => {});
   return {
-    port: await started.promise,
+    port: await within(START, `the start of ${shards} shards`, started.promise),
     pids: [child.pid],
     store_pids: stores.map(({ pid }) => pid),
     move(account_id: string, from: number, to: number): Promise<Moved> {
       answered = Promise.withResolvers();
       child.send({ account_id, from, to });
-      return answered.promise;
+      return within(MOVE, "the move of an account", answered.promise);
     },
   };
 }
@@ -155,6 +172,7 @@ async function moveUnderLoad(shards: Shards) {
         method: "POST",
         headers: { authorization: `Bearer ${key.credential}`, "content-type": "application/json" },
         body: JSON.stringify(TASK),
+        signal: AbortSignal.timeout(ANSWER * 1000),
       });
       const body = (await response.json()) as { id: string };
       if (response.status === 201) {
@@ -180,6 +198,7 @@ async function moveUnderLoad(shards: Shards) {
     const query: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
     const response = await fetch(`http://127.0.0.1:${port}/v1/tasks?limit=100${query}`, {
       headers: { authorization: `Bearer ${key.credential}` },
+      signal: AbortSignal.timeout(ANSWER * 1000),
     });
     const page = (await response.json()) as { tasks: { id: string }[]; next_cursor: string | null };
     found.push(...page.tasks.map(({ id }) => id));
@@ -195,9 +214,6 @@ async function moveUnderLoad(shards: Shards) {
     process.exitCode = 1;
 }
 
-const stop = () => stopAll(children, folder);
-process.on("SIGINT", () => void stop().finally(() => process.exit(130)));
-
 try {
   const sides = [await startShards("one", 1), await startShards("three", SHARDS)];
   const works = [];
@@ -211,5 +227,5 @@ try {
   for (const kind of ["creates", "reads"] as const) await compareKind(kind, sides, works);
   await moveUnderLoad(sides[1]!);
 } finally {
-  await stop();
+  await place.end();
 }

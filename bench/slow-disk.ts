@@ -3,8 +3,6 @@
  * Needs strace to slow it (`--delays 0,5,20`, `--rounds 5`); without strace it measures only the disk as it is.
  */
 
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import {
@@ -17,7 +15,8 @@ import {
   rowOf,
 } from "./compare.ts";
 import { openLoad } from "./load.ts";
-import { type Child, startChild, startRelay, stopAll, times } from "./process.ts";
+import { createPlace } from "./place.ts";
+import { type Child, startChild, startRelay, times } from "./process.ts";
 import { createBareWork, createWork, type Work } from "./stores-work.ts";
 import { STRACE, slowedBy, tracedBy } from "./strace.ts";
 import { createWakes } from "./wakes.ts";
@@ -45,10 +44,8 @@ const WARM_UP = 0.5;
 const WAKES = 5;
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
-const folder = mkdtempSync(join(tmpdir(), "relay-bench-"));
-const children: Bun.Subprocess[] = [];
-/** Traced servers: they outlive strace, so they are ended separately. */
-const traced: number[] = [];
+const place = createPlace();
+const { folder, children } = place;
 let databases = 0;
 
 interface Server {
@@ -64,12 +61,7 @@ async function startPair(delay: number | null): Promise<{ bare: Server; relay: S
   const relay = await startRelay(folder, children, { env, command });
   const path = join(folder, `bare-${databases++}.db`);
   const bare = await startChild(children, "bare.ts", [`file:${path}`], {}, command);
-  const pidOf = ({ pid }: Child) => {
-    if (delay === null) return pid;
-    const own = tracedBy(pid);
-    traced.push(own);
-    return own;
-  };
+  const pidOf = ({ pid }: Child) => (delay === null ? pid : tracedBy(pid));
   return {
     relay: { pids: [pidOf(relay)], port: relay.port, work: await createWork(relay.port) },
     bare: { pids: [pidOf(bare)], port: bare.port, work: await createBareWork(bare.port) },
@@ -165,17 +157,11 @@ async function benchStrace(): Promise<void> {
   await endAll();
 }
 
+/** Ends what runs; a traced server ends with its strace. */
 async function endAll(): Promise<void> {
-  for (const pid of traced.splice(0)) process.kill(pid, "SIGKILL");
   for (const child of children) child.kill("SIGKILL");
   await Promise.all(children.splice(0).map((child) => child.exited));
 }
-
-const stop = async () => {
-  await endAll();
-  await stopAll(children, folder);
-};
-process.on("SIGINT", () => void stop().finally(() => process.exit(130)));
 
 try {
   if (STRACE) await benchStrace();
@@ -189,5 +175,5 @@ try {
     await endAll();
   }
 } finally {
-  await stop();
+  await place.end();
 }

@@ -4,13 +4,12 @@
  * exits with 1 if a figure grows (soak/figures.ts has the rule) or a request failed.
  */
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { VERSION } from "../src/version.ts";
 import { buildExecutable, inTestRunner } from "./in-runner.ts";
 import { loadAverage, machineOf } from "./peers/machine.ts";
+import { createPlace } from "./place.ts";
 import { chartOf } from "./soak/chart.ts";
 import { FIGURES, type Sample, trendOf } from "./soak/figures.ts";
 
@@ -25,13 +24,15 @@ const [minutes, rate] = [Number(values.minutes), Number(values.rate)];
 if (!(minutes >= 3) || !(rate > 0)) throw new Error("usage: --minutes 30 (at least 3) --rate 2");
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
-const folder = mkdtempSync(join(tmpdir(), "relay-soak-"));
+const place = createPlace("relay-soak");
+const { folder } = place;
 try {
   const executable = join(folder, "relay");
   await buildExecutable(executable);
   const before = loadAverage();
   const samples_file = join(folder, "samples.json");
   const { code, errors } = await inTestRunner("bench/soak/load.ts", {
+    place,
     minutes: minutes + 6,
     quiet: true,
     env: {
@@ -79,5 +80,5 @@ try {
   for (const fault of faults.slice(0, 20)) print(`failed: ${fault}`);
   if (faults.length > 0 || FIGURES.some(({ name }) => !trends[name]!.flat)) process.exitCode = 1;
 } finally {
-  rmSync(folder, { recursive: true, force: true });
+  await place.end();
 }

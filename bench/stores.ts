@@ -4,8 +4,6 @@
  * `bun run bench:stores --store server --processes 1,2 --only reads,creates`.
  */
 
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { freePort } from "../test/support/sqld.ts";
@@ -19,7 +17,8 @@ import {
   rowOf,
 } from "./compare.ts";
 import { openLoad } from "./load.ts";
-import { type Child, startChild, startRelay, startSqld, stopAll } from "./process.ts";
+import { createPlace } from "./place.ts";
+import { type Child, startChild, startRelay, startSqld } from "./process.ts";
 import { createBareWork, createWork, KINDS, type Kind, type Work } from "./stores-work.ts";
 
 const STORES = ["embedded", "server"] as const;
@@ -51,8 +50,8 @@ if (
 const TURN = 1;
 const WARM_UP = 0.5;
 
-const folder = mkdtempSync(join(tmpdir(), "relay-bench-"));
-const children: Bun.Subprocess[] = [];
+const place = createPlace();
+const { folder, children } = place;
 let databases = 0;
 
 /** A new empty store of a kind. */
@@ -126,9 +125,6 @@ async function benchKind(kind: Kind, servers: readonly Server[]): Promise<void> 
   process.stdout.write("\n");
 }
 
-const stop = () => stopAll(children, folder);
-process.on("SIGINT", () => void stop().finally(() => process.exit(130)));
-
 try {
   const servers: Server[] = [];
   for (const store of stores) {
@@ -137,5 +133,5 @@ try {
   }
   for (const kind of kinds) await benchKind(kind, servers);
 } finally {
-  await stop();
+  await place.end();
 }

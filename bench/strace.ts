@@ -14,7 +14,7 @@ export function slowedBy(ms: number): string[] {
   return [STRACE!, "-f", "-qq", "--seccomp-bpf", ...what, "-o", "/dev/null"];
 }
 
-/** The process that strace started: it uses the processor, and it has to be ended. */
+/** The process that strace started, which uses the processor. */
 export function tracedBy(pid: number): number {
   const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ");
   if (!child) throw new Error("strace has no child");

@@ -3,8 +3,6 @@
  * of each measure. Exits with 1 if one of the rates is under 0.9 of the other version's.
  */
 
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LIMITS } from "../src/limits.ts";
 import { checkOut, commitOf } from "../test/support/checkout.ts";
@@ -19,7 +17,8 @@ import {
   type Side,
 } from "./compare.ts";
 import { type Load, openLoad, openReaders, requestOf } from "./load.ts";
-import { post, startRelay, startSqld, stopAll, times } from "./process.ts";
+import { createPlace } from "./place.ts";
+import { post, startRelay, startSqld, times } from "./process.ts";
 import {
   CONNECTIONS,
   createAccount,
@@ -315,12 +314,8 @@ async function main(): Promise<void> {
     process.exitCode = 2;
     return;
   }
-  const folder = mkdtempSync(join(tmpdir(), "relay-bench-"));
-  const children: Bun.Subprocess[] = [];
-  const stop = () => stopAll(children, folder);
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.on(signal, () => void stop().finally(() => process.exit(130)));
-  }
+  const place = createPlace();
+  const { folder, children } = place;
   try {
     const { commit, measures } = command;
     const tree = join(folder, "that");
@@ -330,7 +325,7 @@ async function main(): Promise<void> {
     const write = (text: string) => void process.stdout.write(text);
     process.exitCode = await compareVersions(measures, openSides, write);
   } finally {
-    await stop();
+    await place.end();
   }
 }
 

@@ -2,11 +2,14 @@
 
 import { connect, type RawConnection } from "../test/support/raw.ts";
 import { post, times } from "./process.ts";
+import { within } from "./within.ts";
 
 /** Agents, each with its own account. */
 const AGENTS = 4;
 /** Milliseconds until a wait that was sent has gone to sleep. */
 const ASLEEP = 10;
+/** Seconds in which every request is answered, also one that waits for 20 s. */
+const ANSWER = 40;
 
 /** Prepares the agents; `run` returns the milliseconds of each wake, negative if the wake came first. */
 export async function createWakes(port: number) {
@@ -50,7 +53,7 @@ export async function createWakes(port: number) {
 }
 
 async function arrival(connection: RawConnection): Promise<number> {
-  const answer = await connection.answer();
+  const answer = await within(ANSWER, "an answer", connection.answer());
   const at = performance.now();
   if (answer?.status !== 200) throw new Error(`an answer ${answer?.status}: ${answer?.text}`);
   return at;

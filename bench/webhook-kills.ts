@@ -4,8 +4,6 @@
  * in order; otherwise it exits with 1.
  */
 
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { client, WEBHOOK } from "../test/support/client.ts";
@@ -13,7 +11,9 @@ import type { Got } from "../test/support/receiver.ts";
 import { freePort } from "../test/support/sqld.ts";
 import { until } from "../test/support/until.ts";
 import { checkDelivered, type Made, makeChanges } from "../test/support/webhook-load.ts";
-import { startRelay, startSqld, stopAll } from "./process.ts";
+import { createPlace } from "./place.ts";
+import { startRelay, startSqld } from "./process.ts";
+import { within } from "./within.ts";
 
 const { values } = parseArgs({
   options: {
@@ -31,9 +31,11 @@ const AGENTS = 8;
 /** The longest response time in milliseconds, and milliseconds from the first response to the kill. */
 const ANSWER = 60;
 const DELAY = 100;
+/** Seconds in which the changes of a round must be made. */
+const ROUND = 120;
 
-const folder = mkdtempSync(join(tmpdir(), "relay-webhook-kills-"));
-const children: Bun.Subprocess[] = [];
+const place = createPlace("relay-webhook-kills");
+const { folder, children } = place;
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
 /** By the path of a channel. */
@@ -94,7 +96,7 @@ async function runRound(round: number): Promise<void> {
   await Bun.sleep(Math.random() * DELAY);
   if (open > 0) struck++;
   await kill(pair[doomed]!.pid);
-  await Promise.all(acts);
+  await within(ROUND, "the changes of a round", Promise.all(acts));
   pair[doomed] = await start();
 }
 
@@ -126,5 +128,5 @@ try {
   process.exitCode = 1;
 } finally {
   await receiver.stop(true);
-  await stopAll(children, folder);
+  await place.end();
 }

@@ -22,6 +22,9 @@ A person and an agent exchange a task and a question through Relay.
   --help           show this text
 `;
 
+/** Milliseconds in which the server must have started. */
+const START = 60_000;
+
 /** Ends the demo with a one-line message. */
 class DemoFault extends Error {}
 
@@ -72,11 +75,14 @@ async function startServer(): Promise<string> {
     server.kill("SIGTERM");
     return server.exited;
   });
+  const late = setTimeout(() => server.kill("SIGKILL"), START);
   let out = "";
   for await (const chunk of server.stdout.pipeThrough(new TextDecoderStream())) {
     out += chunk;
     const url = /listening at (\S+)/.exec(out)?.[1];
-    if (url) return url;
+    if (!url) continue;
+    clearTimeout(late);
+    return url;
   }
   throw new DemoFault(`the server did not start: ${(await server.stderr.text()).trim()}`);
 }
@@ -240,7 +246,8 @@ function readOptions() {
   }
 }
 
-// Ctrl-C and SIGTERM clean up too.
+// Ctrl-C, a closed terminal and SIGTERM clean up too.
+process.on("SIGHUP", () => void end(129));
 process.on("SIGINT", () => void end(130));
 process.on("SIGTERM", () => void end(143));
 

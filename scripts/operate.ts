@@ -3,6 +3,8 @@
  * 1 if one of them fails.
  */
 
+import { chmodSync } from "node:fs";
+import { createPlace, type Place } from "../bench/place.ts";
 import { backups } from "./operate/backups.ts";
 import { compose } from "./operate/compose.ts";
 import { container } from "./operate/container.ts";
@@ -18,7 +20,7 @@ import { why } from "./operate/why.ts";
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
-const RECIPES = [
+const RECIPES: readonly ((line: typeof print, place: Place) => Promise<boolean>)[] = [
   ...[compose, container, systemdUnit, encryption, litestream, monitoring, why],
   ...[tls, fronts, tunnels],
   // The longest.
@@ -26,6 +28,15 @@ const RECIPES = [
   rollingRestart,
 ];
 
-for (const recipe of RECIPES) {
-  if (!(await recipe(print))) process.exitCode = 1;
+// The recipes make their folders in it, so that an interrupted run leaves nothing.
+const place = createPlace("relay-operate");
+process.env.TMPDIR = place.folder;
+// nginx reads a file of a recipe as another user.
+chmodSync(place.folder, 0o711);
+try {
+  for (const recipe of RECIPES) {
+    if (!(await recipe(print, place))) process.exitCode = 1;
+  }
+} finally {
+  await place.end();
 }

@@ -1,15 +1,17 @@
 /** `bun run release [platform…]`: packs the executables into archives with checksums, in `dist/release`. */
 
 import { createHash } from "node:crypto";
-import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdir, rm, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
+import { createPlace } from "../bench/place.ts";
 import { VERSION } from "../src/version.ts";
 import { compileAll } from "./build/compile.ts";
 import { fetchParts } from "./build/parts.ts";
 import { TARGETS, type Target } from "./build/targets.ts";
 
 const ROOT = resolve(import.meta.dir, "..");
+/** Milliseconds for one archive. */
+const PACK_WITHIN = 300_000;
 const RELEASE = join(ROOT, "dist/release");
 
 const chosen = process.argv.slice(2);
@@ -24,7 +26,10 @@ const targets = TARGETS.filter(({ name }) => chosen.length === 0 || chosen.inclu
 /** Packs the folder `<name>` of `parent`. Windows unpacks `.tar.gz` too. */
 async function pack(parent: string, name: string): Promise<string> {
   const path = join(RELEASE, `${name}.tar.gz`);
-  const tar = Bun.spawn(["tar", "-czf", path, "-C", parent, name], { stderr: "inherit" });
+  const tar = Bun.spawn(["tar", "-czf", path, "-C", parent, name], {
+    stderr: "inherit",
+    timeout: PACK_WITHIN,
+  });
   if ((await tar.exited) !== 0) throw new Error(`${name} could not be packed`);
   return path;
 }
@@ -35,7 +40,8 @@ async function checksum(path: string): Promise<string> {
   return hash.digest("hex");
 }
 
-const folder = await mkdtemp(join(tmpdir(), "relay-release-"));
+const place = createPlace("relay-release");
+const { folder } = place;
 try {
   const partsOf = await fetchParts(targets, join(folder, "parts"));
   const nameOf = ({ name }: Target) => `relay-${VERSION}-${name}`;
@@ -59,5 +65,5 @@ try {
   // The format of `sha256sum --check`.
   await writeFile(join(RELEASE, "SHA256SUMS"), sums);
 } finally {
-  await rm(folder, { recursive: true, force: true });
+  await place.end();
 }

@@ -1,11 +1,9 @@
 /** `bun run screenshots`: takes pictures of the page's main views for the documents, in a real browser. */
 
-import { mkdtempSync, rmSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
+import { createPlace } from "../bench/place.ts";
 import { startRelay } from "../bench/process.ts";
 import { callHook, commandOf } from "../test/support/approve.ts";
 import type { Agent } from "../test/support/client.ts";
@@ -70,14 +68,17 @@ const TELEGRAM = {
   from: null,
 };
 
-const store = mkdtempSync(join(tmpdir(), "relay-screenshots-"));
-const children: Bun.Subprocess[] = [];
+const place = createPlace("relay-screenshots");
 const browser = await chromium.launch({
   executablePath: Bun.which("chromium")!,
   args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+  // Signals end the place, and with it the process and its browser.
+  handleSIGINT: false,
+  handleSIGTERM: false,
+  handleSIGHUP: false,
 });
 try {
-  const { port } = await startRelay(store, children);
+  const { port } = await startRelay(place.folder, place.children);
   const url = `http://127.0.0.1:${port}`;
   const { person, laptop, views } = await createScene(url);
   const localStorage = [{ name: "relay.token", value: person.token }];
@@ -151,6 +152,5 @@ try {
   await take("permission", `#/questions/${edit.id}`, "desk", "dark");
 } finally {
   await browser.close();
-  for (const child of children) child.kill("SIGKILL");
-  rmSync(store, { recursive: true, force: true });
+  await place.end();
 }

@@ -3,6 +3,7 @@
 import { connect, head, type RawConnection } from "../../test/support/raw.ts";
 import type { Load } from "../load.ts";
 import { post } from "../process.ts";
+import { within } from "../within.ts";
 
 export const KINDS = ["waits", "streams"] as const;
 export type Kind = (typeof KINDS)[number];
@@ -17,6 +18,8 @@ export interface Delivery {
 const ASLEEP = 5;
 /** Milliseconds until a delivery counts as lost. */
 const LOST = 10_000;
+/** Seconds in which every request is answered, also one that waits for 20 s. */
+const ANSWER = 40;
 
 async function repeat(seconds: number, once: () => Promise<number>): Promise<Load> {
   const ms: number[] = [];
@@ -35,7 +38,7 @@ function send(to: RawConnection, line: string, credential: string, body = ""): v
 }
 
 async function answerOf(from: RawConnection, status: number): Promise<number> {
-  const answer = await from.answer();
+  const answer = await within(ANSWER, "an answer", from.answer());
   const at = performance.now();
   if (answer?.status !== status) throw new Error(`an answer ${answer?.status}: ${answer?.text}`);
   return at;
@@ -100,7 +103,7 @@ async function streamDelivery({ port, stream, change, status }: Streaming): Prom
     },
   });
   reader.write(stream);
-  await begun.promise;
+  await within(ANSWER, "the first frame of a stream", begun.promise);
   let turn = 0;
   const once = async () => {
     const text = `Step ${++turn} of many`;

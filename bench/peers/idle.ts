@@ -2,9 +2,12 @@
 
 import { readFileSync } from "node:fs";
 import { cpuOf } from "../compare.ts";
+import { within } from "../within.ts";
 
 /** Connections opened at once. */
 const AT_ONCE = 64;
+/** Seconds in which a few must be open, and their streams begun. */
+const OPEN = 30;
 /** Milliseconds between two looks whether a process is idle, and seconds of processor time that it may use meanwhile. */
 const LOOK = 500;
 const IDLE = 0.02;
@@ -53,7 +56,8 @@ export async function openIdle({ port, requests, streams }: Requests): Promise<I
   };
   const sockets: Bun.Socket[] = [];
   for (let from = 0; from < requests.length; from += AT_ONCE) {
-    sockets.push(...(await Promise.all(requests.slice(from, from + AT_ONCE).map(open))));
+    const some = Promise.all(requests.slice(from, from + AT_ONCE).map(open));
+    sockets.push(...(await within(OPEN, `${AT_ONCE} connections`, some)));
   }
   return {
     check() {

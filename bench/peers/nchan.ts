@@ -3,8 +3,12 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "../../test/support/sqld.ts";
+import { within } from "../within.ts";
 
 const NGINX = Bun.which("nginx");
+/** Seconds for its end, and milliseconds for an answer. */
+const STOP = 10;
+const ANSWER = 2_000;
 /** Where Debian's package installs the module. */
 const MODULE = "/usr/lib/nginx/modules/ngx_nchan_module.so";
 
@@ -63,10 +67,11 @@ export async function startNchan(folder: string): Promise<Nchan> {
   const stop = async () => {
     process.off("exit", end);
     end();
-    await master.exited;
+    await within(STOP, "the end of nginx", master.exited).finally(() => master.kill("SIGKILL"));
   };
   for (let tries = 0; tries < 500 && master.exitCode === null; tries++) {
-    const answer = await fetch(`http://127.0.0.1:${port}/publish?id=start`).catch(() => null);
+    const url = `http://127.0.0.1:${port}/publish?id=start`;
+    const answer = await fetch(url, { signal: AbortSignal.timeout(ANSWER) }).catch(() => null);
     if (answer) return { port, pid: workerOf(master.pid), stop };
     await Bun.sleep(10);
   }

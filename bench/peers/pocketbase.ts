@@ -3,10 +3,13 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Child } from "../process.ts";
+import { within } from "../within.ts";
 
 const SOURCE = fileURLToPath(new URL("pocketbase", import.meta.url));
 /** Milliseconds that a build may take, which downloads the modules the first time. */
 const BUILD_TIMEOUT = 240_000;
+/** Seconds in which it must have started. */
+const START = 60;
 
 export interface PocketBase extends Child {
   readonly version: string;
@@ -43,14 +46,18 @@ export async function startPocketBase(
     stdio: ["ignore", "pipe", "inherit"],
   });
   children.push(child);
+  const line = await within(START, "the start of PocketBase", firstLineOf(child.stdout));
+  const started = JSON.parse(line) as Omit<PocketBase, "pid" | "send">;
+  if (started.synchronous !== 2) throw new Error("PocketBase does not sync every commit");
+  return { ...started, pid: child.pid, send() {} };
+}
+
+async function firstLineOf(output: ReadableStream<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
   let out = "";
-  for await (const chunk of child.stdout) {
+  for await (const chunk of output) {
     out += decoder.decode(chunk, { stream: true });
-    if (!out.includes("\n")) continue;
-    const line = JSON.parse(out.slice(0, out.indexOf("\n"))) as Omit<PocketBase, "pid" | "send">;
-    if (line.synchronous !== 2) throw new Error("PocketBase does not sync every commit");
-    return { ...line, pid: child.pid, send() {} };
+    if (out.includes("\n")) return out.slice(0, out.indexOf("\n"));
   }
-  throw new Error("PocketBase did not start");
+  throw new Error(`PocketBase did not start: ${out}`);
 }

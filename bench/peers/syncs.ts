@@ -1,6 +1,10 @@
 /** Counts with strace how often a process syncs a file: whether what it acknowledges is on disk. */
 
 import { STRACE } from "../strace.ts";
+import { within } from "../within.ts";
+
+/** Seconds for strace to attach to a process, and to leave it. */
+const STRACE_WITHIN = 20;
 
 /** The `fsync` and `fdatasync` calls of a process during `act`; undefined without strace. */
 export async function syncsOf(pid: number, act: () => Promise<void>): Promise<number | undefined> {
@@ -20,11 +24,13 @@ export async function syncsOf(pid: number, act: () => Promise<void>): Promise<nu
     return text;
   })();
   try {
-    await attached.promise;
+    await within(STRACE_WITHIN, "strace", attached.promise);
     await act();
   } finally {
     tracer.kill("SIGINT");
-    await tracer.exited;
+    await within(STRACE_WITHIN, "the end of strace", tracer.exited).finally(() =>
+      tracer.kill("SIGKILL"),
+    );
   }
   return (await traced).match(/\bf(data)?sync\(/g)?.length ?? 0;
 }

@@ -1,9 +1,9 @@
 /** Builds the executable: the command line, the server and everything that they load, in one file. */
 
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { BunPlugin } from "bun";
+import { createPlace } from "../../bench/place.ts";
 import { readMigrations } from "../../db/store/migration-files.ts";
 import type { Asset } from "../../src/http/pages/asset.ts";
 import type { Bundle } from "../../src/http/pages/bundle.ts";
@@ -107,9 +107,9 @@ export interface Parts {
 export async function compileAll(
   jobs: readonly { readonly target: Target; readonly parts: Parts; readonly outfile: string }[],
 ): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), "relay-build-"));
+  const place = createPlace("relay-build");
   try {
-    const modules = await prepare(folder);
+    const modules = await prepare(place.folder);
     for (const { target, parts, outfile } of jobs) {
       await mkdir(resolve(outfile, ".."), { recursive: true });
       await Bun.build({
@@ -132,6 +132,6 @@ export async function compileAll(
       });
     }
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await place.end();
   }
 }

@@ -5,6 +5,8 @@ import { join, resolve } from "node:path";
 import type { Parts } from "./compile.ts";
 import type { Target } from "./targets.ts";
 
+/** Milliseconds for the downloads. */
+const INSTALL_WITHIN = 600_000;
 const ROOT = resolve(import.meta.dir, "../..");
 
 /** Reads `name -> [version, integrity]` of the packages in a bun.lock. */
@@ -37,6 +39,7 @@ export async function fetchParts(targets: readonly Target[], folder: string) {
     stdin: "ignore",
     stdout: "inherit",
     stderr: "inherit",
+    timeout: INSTALL_WITHIN,
   });
   if ((await install.exited) !== 0) throw new Error("the packages could not be installed");
   const installed = await lockedPackages(join(folder, "bun.lock"));

@@ -6,6 +6,7 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Place } from "../../bench/place.ts";
 import { freePort } from "../../test/support/sqld.ts";
 import { backupMade } from "./backup-made.ts";
 import { run } from "./run.ts";
@@ -69,7 +70,7 @@ async function baseOf(engine: Engine, folder: string): Promise<readonly string[]
 }
 
 /** Prints what was found. Returns false if the image cannot be built, or does not serve. */
-export async function container(print: (line: string) => void): Promise<boolean> {
+export async function container(print: (line: string) => void, place: Place): Promise<boolean> {
   const engine = await findEngine();
   if (!engine || !existsSync(join(ROOT, "dist/relay"))) {
     print(
@@ -78,6 +79,13 @@ export async function container(print: (line: string) => void): Promise<boolean>
     return true;
   }
   const folder = mkdtempSync(join(tmpdir(), "relay-operate-"));
+  const remove = async () => {
+    await engine.call("rm", "-f", "-v", NAME);
+    await engine.call("volume", "rm", "-f", `${NAME}-data`, `${NAME}-backups`);
+    await engine.call("rmi", "-f", NAME);
+  };
+  // An interrupted run does not come to the end of this.
+  place.first.push(remove);
   try {
     const base = await baseOf(engine, folder);
     if (!base) {
@@ -91,9 +99,8 @@ export async function container(print: (line: string) => void): Promise<boolean>
     }
     return await serve(engine, folder, print, base.length > 0);
   } finally {
-    await engine.call("rm", "-f", "-v", NAME);
-    await engine.call("volume", "rm", "-f", `${NAME}-data`, `${NAME}-backups`);
-    await engine.call("rmi", "-f", NAME);
+    place.first.splice(place.first.indexOf(remove), 1);
+    await remove();
     rmSync(folder, { recursive: true, force: true });
   }
 }

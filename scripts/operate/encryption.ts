@@ -70,6 +70,7 @@ export async function encryption(print: (line: string) => void): Promise<boolean
       const relay = await serve(key);
       const { status } = await fetch(`http://127.0.0.1:${relay.port}/v1/tasks/${id}`, {
         headers: { authorization: `Bearer ${secret}` },
+        signal: AbortSignal.timeout(30_000),
       });
       if (status !== 200) wrong.push(changes[i]!);
       await kill();

@@ -7,6 +7,7 @@ import { mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { post, startRelay, stopAll, times } from "../../bench/process.ts";
+import { within } from "../../bench/within.ts";
 import { run } from "./run.ts";
 
 const DOCUMENT = new URL("../../docs/operating.md", import.meta.url);
@@ -21,6 +22,9 @@ const PAUSE = 20;
 /** Milliseconds of each phase, and what Litestream gets to copy the rest. */
 const PHASE = 5_000;
 const REST = 4_000;
+/** Seconds for a stop, and for a request. */
+const STOP = 60;
+const ANSWER = 30;
 
 /** The configuration that the document prints, with the paths of this run. */
 function recipe(store: string, replica: string): string {
@@ -102,7 +106,7 @@ export async function litestream(print: (line: string) => void): Promise<boolean
     // An upgrade: Relay stops, which empties the log as far as Litestream lets it.
     const since = performance.now();
     relays.at(-1)!.kill("SIGTERM");
-    await relays.at(-1)!.exited;
+    await within(STOP, "a stop", relays.at(-1)!.exited);
     const stop_took = (performance.now() - since) / 1000;
     relay = await serve();
     await Bun.sleep(PHASE);
@@ -127,6 +131,7 @@ export async function litestream(print: (line: string) => void): Promise<boolean
       const path = `/v1/tasks?limit=100${cursor && `&cursor=${cursor}`}`;
       const answer = await fetch(`http://127.0.0.1:${other.port}${path}`, {
         headers: { authorization: `Bearer ${secret}` },
+        signal: AbortSignal.timeout(ANSWER * 1000),
       });
       const page = (await answer.json()) as { tasks: { id: string }[]; next_cursor: string | null };
       for (const { id } of page.tasks) found.add(id);

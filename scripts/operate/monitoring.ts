@@ -21,6 +21,9 @@ const TARGET = "127.0.0.1:3000";
 const WITHIN = 60;
 /** Milliseconds for apt. */
 const APT_WITHIN = 120_000;
+/** Milliseconds for promtool, and for an answer of Prometheus. */
+const CHECK_WITHIN = 60_000;
+const ANSWER = 10_000;
 
 /** The folder of `prometheus` and `promtool`: installed, or unpacked from Debian's package. Null if neither is possible. */
 async function findPrometheus(folder: string): Promise<string | null> {
@@ -89,7 +92,7 @@ export async function monitoring(print: (line: string) => void): Promise<boolean
       ["test", "rules", fileOf("test/guards/alerts.promtool.yml")],
     ];
     for (const args of checks) {
-      const checked = Bun.spawnSync([join(bin, "promtool"), ...args]);
+      const checked = Bun.spawnSync([join(bin, "promtool"), ...args], { timeout: CHECK_WITHIN });
       if (checked.exitCode === 0) continue;
       say(`promtool ${args[0]} failed: ${checked.stderr}${checked.stdout}`);
       return false;
@@ -109,7 +112,11 @@ export async function monitoring(print: (line: string) => void): Promise<boolean
       ),
     );
     const ask = async <Data>(path: string): Promise<Answer<Data>> =>
-      (await fetch(`http://127.0.0.1:${port}/api/v1/${path}`)).json() as Promise<Answer<Data>>;
+      (
+        await fetch(`http://127.0.0.1:${port}/api/v1/${path}`, {
+          signal: AbortSignal.timeout(ANSWER),
+        })
+      ).json() as Promise<Answer<Data>>;
     const until = async (is: () => Promise<boolean>): Promise<boolean> => {
       for (const end = performance.now() + WITHIN * 1000; performance.now() < end; ) {
         if (await is().catch(() => false)) return true;

@@ -2,7 +2,11 @@
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { isUp } from "../../bench/process.ts";
+import { untilTrue } from "../../bench/within.ts";
 
+/** Seconds in which a proxy must answer. */
+const START = 30;
 const DOCUMENT = new URL("../../docs/operating.md", import.meta.url);
 /** The section with the recipes for several processes. */
 const SECTION = "### Rolling restarts";
@@ -85,13 +89,11 @@ export async function startProxy(
   });
   children.push(child);
   const url = `http://127.0.0.1:${setup.port}`;
-  for (let tries = 0; tries < 200; tries++) {
+  await untilTrue(START, `an answer by ${name}`, async () => {
     if (child.exitCode !== null) {
       throw new Error(`${name} ended: ${await new Response(child.stderr).text()}`);
     }
-    const answer = await fetch(`${url}/health`).catch(() => null);
-    if (answer?.ok) return url;
-    await Bun.sleep(50);
-  }
-  throw new Error(`${name} did not answer`);
+    return isUp(`${url}/health`);
+  });
+  return url;
 }

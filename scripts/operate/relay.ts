@@ -1,8 +1,12 @@
 /** Relay as a process whose `PUBLIC_URL` is not the address that it listens on. */
 
 import { join } from "node:path";
+import { isUp } from "../../bench/process.ts";
+import { untilTrue } from "../../bench/within.ts";
 import { freePort } from "../../test/support/sqld.ts";
 
+/** Seconds in which it must have started. */
+const START = 60;
 const ROOT = new URL("../../", import.meta.url).pathname;
 
 /** Starts it on a store in `folder`, without waiting for it. The process is added to `children`. */
@@ -11,7 +15,7 @@ export function spawnRelay(
   children: Bun.Subprocess[],
   env: Record<string, string>,
 ): Bun.Subprocess<"ignore", "ignore", "pipe"> {
-  const child = Bun.spawn([process.execPath, "src/main.ts"], {
+  const child = Bun.spawn([process.execPath, "--no-orphans", "src/main.ts"], {
     cwd: ROOT,
     env: {
       PATH: process.env.PATH ?? "",
@@ -34,10 +38,9 @@ export async function relayBehind(
   const port = freePort();
   const settings = { PUBLIC_URL: public_url, TRUST_PROXY: "1", DRAIN_SECONDS: "0" };
   const child = spawnRelay(folder, children, { ...settings, PORT: String(port) });
-  for (let tries = 0; tries < 200 && child.exitCode === null; tries++) {
-    const answer = await fetch(`http://127.0.0.1:${port}/health`).catch(() => null);
-    if (answer?.ok) return port;
-    await Bun.sleep(50);
-  }
-  throw new Error("Relay did not start");
+  await untilTrue(START, "the start of Relay", async () => {
+    if (child.exitCode !== null) throw new Error(await new Response(child.stderr).text());
+    return isUp(`http://127.0.0.1:${port}/health`);
+  });
+  return port;
 }

@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { post, startRelay, stopAll, times } from "../../bench/process.ts";
+import { untilTrue, within } from "../../bench/within.ts";
 import { freePort } from "../../test/support/sqld.ts";
 import { PROXIES, type ProxyName, startProxy } from "./proxies.ts";
 
@@ -19,6 +20,10 @@ const CLIENTS = 8;
 const PAUSE = 100;
 /** Seconds that docker gives a process before it kills it. */
 const STOP_WITHIN = 10;
+/** Seconds for a request, which may wait for 10, for a stop, and for all requests. */
+const ANSWER = 30;
+const LATEST_STOP = 60;
+const ALL = 300;
 
 interface Outcome {
   readonly sent: number;
@@ -60,6 +65,7 @@ async function run(name: ProxyName): Promise<Outcome | null> {
         method,
         headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
         ...(body && { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(ANSWER * 1000),
       }).catch((error) => String(error));
       if (typeof response !== "string" && response.ok) return (await response.json()) as Body;
       failed.push(
@@ -89,13 +95,13 @@ async function run(name: ProxyName): Promise<Outcome | null> {
       const child = children.find(({ pid }) => pid === running[i]!.pid)!;
       const since = performance.now();
       child.kill("SIGTERM");
-      await child.exited;
+      await within(LATEST_STOP, "a stop", child.exited);
       slowest_stop = Math.max(slowest_stop, (performance.now() - since) / 1000);
       running[i] = await start(i);
       // Until the proxy's check has found it.
       await Bun.sleep(3_000);
     }
-    while (sent < REQUESTS) await Bun.sleep(100);
+    await untilTrue(ALL, `${REQUESTS} requests`, () => sent >= REQUESTS);
     over = true;
     await Promise.all(working);
 

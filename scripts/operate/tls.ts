@@ -10,6 +10,8 @@ import { curl, untilFrontAnswers } from "./front-checks.ts";
 import { spawnRelay } from "./relay.ts";
 
 const NAME = "relay.lan";
+/** Milliseconds in which a start with the wrong key must end. */
+const REFUSES_WITHIN = 60_000;
 
 /** Prints what was found. Returns false if the recipe does not work. */
 export async function tls(print: (line: string) => void): Promise<boolean> {
@@ -30,7 +32,9 @@ export async function tls(print: (line: string) => void): Promise<boolean> {
       });
     // The key of another certificate.
     const wrong = start(join(folder, "ca.key"));
+    const late = setTimeout(() => wrong.kill("SIGKILL"), REFUSES_WITHIN);
     const said = await new Response(wrong.stderr).text();
+    clearTimeout(late);
     const refused = (await wrong.exited) === 1 && said.includes("TLS_KEY_FILE");
 
     const front = { url, ca: files.ca };

@@ -4,10 +4,11 @@
  * instead of 4; further arguments go to Schemathesis (`bun run fuzz 4 --seed 5`).
  */
 
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createPlace } from "../../bench/place.ts";
+import { within } from "../../bench/within.ts";
 import type { Question } from "../../src/model/question.ts";
 import { type Agent, client, createAgent, createPerson, type Person } from "../support/client.ts";
 
@@ -21,6 +22,9 @@ const DELETE_KEY = "DELETE /v1/keys/{key_id}";
 /** Milliseconds between two looks at the questions, and until one is answered. */
 const PACE = 100;
 const THINKING = 400;
+/** Seconds for the start and the stop of the server, and minutes for an installation and for each part of the run. */
+const SERVER = 60;
+const PART = 10;
 
 /** The first argument: about how many minutes the whole run takes. */
 function minutes(): number {
@@ -33,13 +37,15 @@ function minutes(): number {
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
-async function run(command: string[]): Promise<boolean> {
+async function run(command: string[], seconds = 0): Promise<boolean> {
   const child = Bun.spawn(command, {
+    timeout: (PART * 60 + seconds) * 1000,
     cwd: folder,
     stdin: "ignore",
     stdout: "inherit",
     stderr: "inherit",
   });
+  place.children.push(child);
   return (await child.exited) === 0;
 }
 
@@ -61,8 +67,8 @@ async function install(): Promise<string> {
 }
 
 /** A server process on its own store, without rate limits. */
-async function serve(folder: string) {
-  const child = Bun.spawn([process.execPath, join(root, "src/main.ts")], {
+async function serve() {
+  const child = Bun.spawn([process.execPath, "--no-orphans", join(root, "src/main.ts")], {
     env: {
       PATH: process.env.PATH ?? "",
       PORT: "0",
@@ -72,12 +78,17 @@ async function serve(folder: string) {
     stdout: "pipe",
     stderr: Bun.file(join(folder, "server.log")),
   });
+  place.children.push(child);
+  return { child, url: await within(SERVER, "the start of the server", addressIn(child.stdout)) };
+}
+
+async function addressIn(output: ReadableStream<Uint8Array>): Promise<string> {
   let text = "";
   const decoder = new TextDecoder();
-  for await (const chunk of child.stdout) {
+  for await (const chunk of output) {
     text += decoder.decode(chunk, { stream: true });
     const url = /listening at (\S+)/.exec(text)?.[1];
-    if (url) return { child, url };
+    if (url) return url;
   }
   throw new Error(
     `the server did not start:\n${await Bun.file(join(folder, "server.log")).text()}`,
@@ -105,19 +116,21 @@ async function live(person: Person, agent: Agent): Promise<void> {
   }
 }
 
-const folder = mkdtempSync(join(tmpdir(), "relay-fuzz-"));
-const st = await install();
-const { child, url } = await serve(folder);
+const place = createPlace("relay-fuzz");
+const { folder } = place;
 let failed = true;
 try {
+  const st = await install();
+  const { child, url } = await serve();
   const config = join(root, "test/fuzz/schemathesis.toml");
   const fuzz = (name: string, credential: string, seconds: number, options: string[]) => {
     say(`\n--- ${name}\n`);
     const header = `Authorization: Bearer ${credential}`;
-    return run([
+    const command = [
       ...[st, "--config-file", config, "run", `${url}/v1/openapi.json`, "-H", header],
       ...["--max-time", String(Math.ceil(seconds)), ...options, ...process.argv.slice(3)],
-    ]);
+    ];
+    return run(command, seconds);
   };
 
   const person = await createPerson(url);
@@ -143,11 +156,11 @@ try {
   const log = await Bun.file(join(folder, "server.log")).text();
   const errors = log.split("\n").filter((line) => line.includes('"level":"error"'));
   for (const line of errors) say(line);
+  child.kill("SIGTERM");
+  await within(SERVER, "the stop of the server", child.exited);
   failed = !alive || errors.length > 0 || results.includes(false);
 } finally {
-  child.kill("SIGTERM");
-  await child.exited;
-  rmSync(folder, { recursive: true, force: true });
+  await place.end();
 }
 say(failed ? "\nFAILED" : "\nok");
 process.exit(failed ? 1 : 0);

@@ -57,7 +57,9 @@ export const hookCommand = (client: string, { wait }: Place): string =>
 /** Sets the agent up as a user does; the key and the wait are then added to its files. */
 export async function connectAgent(client: string, { env }: Place): Promise<void> {
   const command = [process.execPath, CLI, "connect", client, "--approve", "--yes"];
-  const child = Bun.spawn(command, { env, stdout: "ignore", stderr: "pipe" });
+  const child = Bun.spawn(command, {
+    ...{ env, stdout: "ignore", stderr: "pipe", timeout: TIME_LIMIT * 1000 },
+  });
   if ((await child.exited) !== 0) throw new Error(await new Response(child.stderr).text());
 }
 
@@ -70,6 +72,7 @@ export async function runPageLines(client: string, { bin, key, env }: Place): Pr
     stdin: "ignore",
     stdout: "ignore",
     stderr: "pipe",
+    timeout: TIME_LIMIT * 1000,
   });
   if ((await child.exited) !== 0) throw new Error(await new Response(child.stderr).text());
 }

@@ -3,15 +3,20 @@
  * It needs the package registries and is not part of the tests.
  */
 
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { Glob } from "bun";
+import { createPlace } from "../../bench/place.ts";
+import { within } from "../../bench/within.ts";
 import { CHECKS, type Client, type Context, type Result, type Surface } from "./client.ts";
 import { startNewer } from "./newer.ts";
 import { startServer } from "./server.ts";
 import { type Entry, hasFault, renderTable, writeTables } from "./table.ts";
+
+/** Seconds for one client, whose installation takes most of it. */
+const CLIENT = 3_600;
 
 const HELP = `Usage: bun run interop [--write] [--keep] [<part of a name> …]
 
@@ -45,7 +50,8 @@ async function main(): Promise<number> {
       positionals.length === 0 ||
       positionals.some((part) => `${surface} ${name}`.toLowerCase().includes(part.toLowerCase())),
   );
-  const root = await mkdtemp(join(tmpdir(), "relay-interop-"));
+  const place = createPlace("relay-interop");
+  const root = values.keep ? await mkdtemp(join(tmpdir(), "relay-interop-")) : place.folder;
   const server = await startServer(root);
   const newer = startNewer(server.url);
   const entries: Entry[] = [];
@@ -56,10 +62,10 @@ async function main(): Promise<number> {
     }
   } finally {
     await newer.stop();
-    server.stop();
+    server.stop("SIGKILL");
     await server.exited;
     if (values.keep) process.stderr.write(`left: ${root}\n`);
-    else await rm(root, { recursive: true, force: true });
+    await place.end();
   }
   for (const surface of Object.keys(CHECKS) as Surface[]) {
     process.stdout.write(`${renderTable(surface, entries)}\n`);
@@ -90,7 +96,7 @@ async function runClient(client: Client, context: Context): Promise<Entry> {
   process.stderr.write(`${surface} ${name} …\n`);
   let result: Result;
   try {
-    result = await client.run(context);
+    result = await within(CLIENT, `${surface} ${name}`, client.run(context));
   } catch (error) {
     const fault = error instanceof Error ? error.message : String(error);
     result = { version: "", checks: { run: { fault } } };

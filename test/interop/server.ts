@@ -10,7 +10,7 @@ const START = 20;
 
 /** Starts Relay on a store in `folder`. */
 export async function startServer(folder: string) {
-  const child = Bun.spawn([process.execPath, MAIN], {
+  const child = Bun.spawn([process.execPath, "--no-orphans", MAIN], {
     // Nothing else of the environment, which may name a store.
     env: {
       PATH: process.env.PATH ?? "",

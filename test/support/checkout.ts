@@ -3,10 +3,16 @@
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
+/** Milliseconds for a command, of which an installation from the registry is the slowest. */
+const WITHIN = 300_000;
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 function run(command: readonly string[], cwd: string): string {
-  const { exitCode, stdout, stderr } = Bun.spawnSync([...command], { cwd, stderr: "pipe" });
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...command], {
+    cwd,
+    stderr: "pipe",
+    timeout: WITHIN,
+  });
   if (exitCode !== 0) throw new Error(`${command.join(" ")}: ${stderr.toString()}`);
   return stdout.toString().trim();
 }

