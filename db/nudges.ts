@@ -31,7 +31,7 @@ export const claimNudges = statement(
 );
 
 /** True in SQL for a target `d` that gets questions, as far as its channel `c` says. */
-const takesQuestions = sql`(c.id is null or (c.state <> 'gone' and exists (select 1 from json_each(c.sends) where value = 'questions')))`;
+export const takesQuestions = sql`(c.id is null or (c.state <> 'gone' and exists (select 1 from json_each(c.sends) where value = 'questions')))`;
 
 /**
  * Plans the ring of the questions `ids` that {@link claimNudges} gave the `revision`. A reminder goes to all targets in

@@ -1,6 +1,7 @@
 /** The facts about how one question was delivered, for the administrator: ids, states and times, no content (§4.3.3). */
 
 import { LIMITS } from "../src/limits.ts";
+import { takesQuestions } from "./nudges.ts";
 import { pageProcesses, questionDeliveries } from "./notify/schema.ts";
 import { p, sql } from "./store/sql.ts";
 import { rowOf, rowsOf, statement } from "./store/statement.ts";
@@ -13,10 +14,14 @@ const ITEMS = 10_000;
 type Ms = number | null;
 type Text = string | null;
 
-/** The question with its account and key; no row if there is none. */
+/** True in SQL if the account has a target in `lanes` (JSON list) that can ring for the question `q`. */
+const canRing = sql`exists (select 1 from push_targets d left join channels c on c.id = d.recipient_id
+  where d.account_id = q.account_id and d.purpose = 'alert' and d.lane in (select value from json_each(${p("lanes")})) and ${takesQuestions})`;
+
+/** The question with its account and key, and when it rings again if it will; no row if there is none. */
 export const reportedQuestion = statement(
   sql`select q.account_id, q.key_id, q.task_id, q.status, q.created_at, q.expires_at, q.answered_at, q.cancelled_at,
-      q.nudge_at, q.remind_at, q.action is not null, q.answered_by, c.type, q.answered_from, q.answered_by_api = 1,
+      case when (q.remind_at is not null or a.nudges) and ${canRing} then q.nudge_at end, q.remind_at, q.action is not null, q.answered_by, c.type, q.answered_from, q.answered_by_api = 1,
       a.blocked_at, a.id is null or a.deleted_at is not null, k.id is null or k.deleted_at is not null
     from questions q left join accounts a on a.id = q.account_id left join keys k on k.id = q.key_id
       left join channels c on c.id = q.answered_by
@@ -33,7 +38,7 @@ export const reportedQuestion = statement(
           expires_ms: number,
           answered_ms: Ms,
           cancelled_ms: Ms,
-          nudge_ms: Ms,
+          rings_ms: Ms,
           remind_ms: Ms,
           asks_permission: 0 | 1,
           answered_by: Text,

@@ -21,7 +21,7 @@ const REASONS: Readonly<Record<string, string>> = {
   status_429: "the service asked Relay to send less, status_429",
   blocked: "the person blocked the bot",
   chat_not_found: "the chat with the bot does not exist",
-  bad_token: "the service refused the token, bad_token",
+  bad_token: "the bot has no token, or the service refused it, bad_token",
   busy: "too much was sent at once, busy",
   unexpected_answer: "something other than the service answered, unexpected_answer",
   failed: "an unexpected error, which the log has",

@@ -49,10 +49,12 @@ export function createQuestionReports({
   return {
     /** The report on the question, whoever it belongs to. `404 not_found`. */
     async read(question_id: string): Promise<QuestionReport> {
-      const [found] = await store.read(reportedQuestion({ question_id }));
+      const open = laneHealth().filter(({ state }) => state !== "stopped");
+      const lanes = JSON.stringify(open.map(({ lane }) => lane));
+      const [found] = await store.read(reportedQuestion({ question_id, lanes }));
       if (!found) return failNotFound("question_id");
       const [account_id, key_id, task_id, status, created_ms, expires_ms, ...later] = found;
-      const [answered_ms, cancelled_ms, nudge_ms, remind_ms, asks_permission, ...answer] = later;
+      const [answered_ms, cancelled_ms, rings_ms, remind_ms, asks_permission, ...answer] = later;
       const [by, by_type, session_id, by_api, blocked_ms, account_gone, key_gone] = answer;
       const now = clock.now();
       const [targets, outcomes, channels, devices, items] = await Promise.all([
@@ -118,7 +120,7 @@ export function createQuestionReports({
         blocked_at: maybe(blocked_ms),
         account_is_gone: account_gone === 1,
         key_is_gone: key_gone === 1,
-        rings_at: maybe(nudge_ms),
+        rings_at: maybe(rings_ms),
         remind_at: maybe(remind_ms),
         answered: {
           channel: by === null ? null : { id: by, type: by_type },

@@ -68,7 +68,8 @@ test("a question of an account without a channel reached nobody, and the report 
   });
   const none = "the account has no notification channel and no page was open.";
   expect(first.conclusion).toBe(`It has reached nobody yet: ${none}`);
-  expect(first.now.join()).toContain("It rings again at ");
+  // Nothing can ring again.
+  expect(first.now).toEqual([]);
   await clock.skip(3_601);
   const { conclusion, history, now } = await reportOn(id);
   expect(conclusion).toBe(`It reached nobody: ${none}`);
@@ -82,6 +83,13 @@ test("a question of an account without a channel reached nobody, and the report 
   expect((await reportOn(id)).conclusion).toBe(
     "It reached nobody: the account had no notification channel when it was asked and no page was open.",
   );
+  // What can ring does so again, unless the person does not want it.
+  const closed = receiver.url("/topic").replace(/:\d+\//, ":9/");
+  await person.send("POST /v1/channels", { type: "ntfy", label: "secret", url: closed });
+  const { id: rings } = await ask(agent.send, secret);
+  expect((await reportOn(rings)).now.join()).toContain("It rings again at ");
+  await person.send("PATCH /v1/account", { settings: { nudges: false } });
+  expect((await reportOn(rings)).now.join()).not.toContain("It rings again at ");
   for (const unknown of ["qst_0", ""]) {
     const refused = (await rejectionOf(admin.question.query({ question_id: unknown }))) as any;
     expect([unknown, refused.data.code_name]).toEqual([unknown, "not_found"]);

@@ -9,7 +9,7 @@ import {
   type ReportFacts,
   reportOf,
 } from "../../src/model/question-report.ts";
-import { ADMIN, ADMIN_TOKEN } from "../support/admin.ts";
+import { ADMIN, ADMIN_TOKEN, adminClient } from "../support/admin.ts";
 import { startTestApp } from "../support/app.ts";
 import { createUser } from "../support/cli.ts";
 import { ask, createPair } from "../support/client.ts";
@@ -22,8 +22,10 @@ const NONE =
 
 test("relay why tells the way of a question in order of time, and ends with one sentence", async () => {
   const app = await startTestApp({ env: ADMIN });
-  const { agent } = await createPair(app.url);
+  const { person, agent } = await createPair(app.url);
   const { id } = await ask(agent.send, { prompt: "secret" });
+  const account_id = person.account.id;
+  await adminClient(app.url).setBlocked.mutate({ account_id, blocked: true });
   const token_file = join(tempFolder(), "admin-token");
   writeFileSync(token_file, `${ADMIN_TOKEN}\n`);
   const env = { ADMIN_TOKEN_FILE: token_file, RELAY_URL: app.url };
@@ -40,7 +42,7 @@ test("relay why tells the way of a question in order of time, and ends with one 
   expect([await child.exited, err]).toEqual([0, ""]);
   const lines = out.trimEnd().split("\n");
   expect(lines[0]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ {2}The agent key_\w+ asked, until /);
-  expect(lines[1]).toStartWith(`${"now".padEnd(20)}  It rings again at `);
+  expect(lines[1]).toStartWith(`${"now".padEnd(20)}  The administrator has blocked the account since `);
   expect(lines.slice(2)).toEqual(["", NONE]);
   expect(out).not.toContain("secret");
 
