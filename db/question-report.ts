@@ -1,8 +1,8 @@
 /** The facts about how one question was delivered, for the administrator: ids, states and times, no content (§4.3.3). */
 
 import { LIMITS } from "../src/limits.ts";
-import { takesQuestions } from "./nudges.ts";
 import { pageProcesses, questionDeliveries } from "./notify/schema.ts";
+import { takesQuestions } from "./nudges.ts";
 import { p, sql } from "./store/sql.ts";
 import { rowOf, rowsOf, statement } from "./store/statement.ts";
 

@@ -3,6 +3,7 @@
 import type { ReportedTarget, ReportFacts } from "./question-report.ts";
 import {
   listOf,
+  mayHaveArrived,
   nameOf,
   QUIET,
   spanOf,
@@ -107,6 +108,7 @@ export function conclude(facts: ReportFacts): string {
   else if (end === null && facts.blocked_at !== null) whys.push("the account is blocked");
   const is_open = end === null && facts.page_is_open;
   whys.push(is_open ? "no page was open when it was asked" : "no page was open");
-  if (targets.some(unsureOf)) return `Nothing shows that it reached anybody: ${listOf(whys)}.`;
+  if (targets.some(mayHaveArrived))
+    return `Nothing shows that it reached anybody: ${listOf(whys)}.`;
   return `${end ? "It reached nobody" : "It has reached nobody yet"}: ${listOf(whys)}.`;
 }

@@ -66,6 +66,21 @@ const UNSURE: Readonly<Record<string, string>> = {
 export const unsureOf = ({ reason, sent_at }: ReportedTarget): string | undefined =>
   sent_at === null && reason !== null ? UNSURE[reason] : undefined;
 
+/** Codes of attempts that had no answer: the service may have taken the message all the same. */
+const UNANSWERED: readonly string[] = [
+  "timed_out",
+  "time-out",
+  "failed",
+  "answer_too_large",
+  "ECONNRESET",
+  "EPIPE",
+];
+
+/** True if nothing was accepted, and yet something may have arrived. */
+export const mayHaveArrived = (target: ReportedTarget): boolean =>
+  unsureOf(target) !== undefined ||
+  target.failed_attempts.some(({ reason }) => UNANSWERED.includes(reason));
+
 /** Why a target got nothing more. What waits also ends with its agent, and with the address of its target. */
 export function whyGivenUp(target: ReportedTarget, { key_is_gone, channels }: ReportFacts): string {
   const { id, reason, state } = target;

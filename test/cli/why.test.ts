@@ -42,7 +42,9 @@ test("relay why tells the way of a question in order of time, and ends with one 
   expect([await child.exited, err]).toEqual([0, ""]);
   const lines = out.trimEnd().split("\n");
   expect(lines[0]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ {2}The agent key_\w+ asked, until /);
-  expect(lines[1]).toStartWith(`${"now".padEnd(20)}  The administrator has blocked the account since `);
+  expect(lines[1]).toStartWith(
+    `${"now".padEnd(20)}  The administrator has blocked the account since `,
+  );
   expect(lines.slice(2)).toEqual(["", NONE]);
   expect(out).not.toContain("secret");
 
@@ -157,6 +159,11 @@ test("the conclusion says why a question reached nobody, or how far it got", () 
         ],
       },
       "It reached nobody: the ntfy channel chn_1 failed (unreachable) and no page was open.",
+    ],
+    // Without an answer, the service may have taken it.
+    [
+      { targets: [target({ failed_attempts: [{ at: 2, reason: "timed_out" }] })] },
+      "Nothing shows that it reached anybody: the ntfy channel chn_1 failed (timed_out) and no",
     ],
     [{ targets: [target({ status: "failed", reason: "expired" })] }, "chn_1 was not tried in time"],
     // The job that gives it up has not come to it yet.
