@@ -20,6 +20,7 @@ import type { Clock } from "../../src/clock.ts";
 import { showPath } from "../../src/config-files.ts";
 import { codeOf } from "../../src/log.ts";
 import { unfinishedMark } from "../store/store-file.ts";
+import { inTime } from "./deadline.ts";
 
 /** What is wrong and what to do, in one line without a secret. */
 export class BackupError extends Error {
@@ -28,6 +29,23 @@ export class BackupError extends Error {
 
 /** SQLite's application id of a backup, `RlyB`. A store that is in use has 0. */
 export const BACKUP_ID = 0x526c7942;
+
+/** Seconds without a byte written after which the disk counts as hanging. */
+export const STALLED = 60;
+
+/** Seconds for work on a large file, such as writing it to the disk as a whole. */
+export const SLOW = 600;
+
+export const stalled = (path: string, seconds: number): BackupError =>
+  new BackupError(`nothing was written to ${showPath(dirname(path))} for ${seconds} seconds`);
+
+/** Rejects with {@link stalled} if the disk of `path` takes longer than `seconds` for the work. */
+export const onDisk = <T>(
+  work: Promise<T>,
+  path: string,
+  clock: Clock,
+  seconds: number = STALLED,
+): Promise<T> => inTime(work, { clock, seconds, late: () => stalled(path, seconds) });
 
 /** Seconds without a change after which a temporary file of another machine counts as left behind. */
 const ABANDONED = 3_600;
@@ -100,10 +118,12 @@ export async function createTemporary(target: string, clock: Clock): Promise<str
   const run = `${Math.floor(clock.now() * 1000)}${++made}`;
   const path = join(dirname(target), `${startOf(target)}${thisProcess()}-${run}${PARTIAL}`);
   own.add(basename(path));
-  try {
-    const file = await open(path, "wx", 0o600);
-    await file.close();
+  const create = async () => {
+    await (await open(path, "wx", 0o600)).close();
     await chmod(path, 0o600);
+  };
+  try {
+    await onDisk(create(), path, clock);
   } catch (error) {
     own.delete(basename(path));
     throw placeError(path, error);
@@ -121,10 +141,7 @@ export async function removeTemporary(path: string, clock: Clock): Promise<void>
       await rm(path + end, { force: true }).catch(() => {});
     }
   };
-  const late = Promise.withResolvers<void>();
-  const cancel = clock.after(REMOVAL, late.resolve);
-  await Promise.race([removeAll(), late.promise]);
-  cancel();
+  await onDisk(removeAll(), path, clock, REMOVAL).catch(() => {});
   own.delete(basename(path));
 }
 
@@ -199,19 +216,17 @@ export async function publish(
   clock: Clock,
   { if_exists = "replace" }: { readonly if_exists?: "replace" | "keep" } = {},
 ): Promise<boolean> {
-  try {
-    const file = await open(temporary, "r+");
-    try {
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+  const give = async () => {
     await utimes(temporary, clock.now(), clock.now());
     if (if_exists === "replace") await rename(temporary, target);
     else if (!(await renameToNew(temporary, target))) return false;
     own.delete(basename(temporary));
     await syncFolder(dirname(target));
     return true;
+  };
+  try {
+    await onDisk(syncFile(temporary), target, clock, SLOW);
+    return await onDisk(give(), target, clock);
   } catch (error) {
     throw placeError(target, error);
   }
@@ -221,21 +236,24 @@ export async function publish(
  * The absolute path of a store that does not exist yet. No Relay starts there until {@link publishStore}, whatever happens
  * meanwhile. Throws for a place that is not empty.
  */
-export async function claimPlace(path: string): Promise<string> {
+export async function claimPlace(path: string, clock: Clock): Promise<string> {
   await makeFolder(path);
   const target = await targetOf(path);
   const taken = ["", "-wal", "-journal"].map((end) => target + end).find((one) => existsSync(one));
   if (taken !== undefined) throw new BackupError(`${showPath(taken)} exists; move it away first`);
-  try {
-    const mark = await open(unfinishedMark(target), "w", 0o600);
+  const mark = async () => {
+    const file = await open(unfinishedMark(target), "w", 0o600);
     try {
       // On a full disk, the name says enough.
-      await mark.writeFile(UNFINISHED_TEXT).catch(() => {});
-      await mark.sync();
+      await file.writeFile(UNFINISHED_TEXT).catch(() => {});
+      await file.sync();
     } finally {
-      await mark.close();
+      await file.close();
     }
     await syncFolder(dirname(target));
+  };
+  try {
+    await onDisk(mark(), target, clock);
   } catch (error) {
     throw placeError(dirname(target), error);
   }
@@ -245,6 +263,16 @@ export async function claimPlace(path: string): Promise<string> {
 const UNFINISHED_TEXT = `A relay restore or relay migrate to this place is not complete, so no Relay starts here. Run it again.
 If you want a new store instead, delete this file.
 `;
+
+/** Writes what the system still holds of a file to its disk. */
+export async function syncFile(path: string): Promise<void> {
+  const file = await open(path, "r+");
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
 
 /** {@link publish} for a store at a place of {@link claimPlace}. */
 export async function publishStore(temporary: string, target: string, clock: Clock): Promise<void> {

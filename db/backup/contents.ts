@@ -14,23 +14,27 @@ const ROWS = "rows:";
 
 /** Makes a copy a backup: counts its rows, and marks it. */
 export async function markBackup(connection: Connection, made_at: number): Promise<void> {
-  // Of a backup that became the store without being restored.
-  unmarkBackup(connection);
   const counts = schemaOf(connection).tables.map(
-    ({ name }) => `select '${ROWS}${name.replaceAll("'", "''")}', count(*) from ${quoted(name)}`,
+    ({ name }) =>
+      `insert into ${MARK_TABLE} select '${ROWS}${name.replaceAll("'", "''")}', count(*) from ${quoted(name)}`,
   );
-  connection.exec(`create table ${MARK_TABLE} (name text primary key, value text not null)`);
-  for (const count of counts) await connection.execAsync(`insert into ${MARK_TABLE} ${count}`);
-  connection
-    .prepare(`insert into ${MARK_TABLE} values ('version', ?), ('made_at', ?)`)
-    .run([VERSION, String(made_at)]);
-  connection.exec(`pragma application_id = ${BACKUP_ID}`);
+  // Off the event loop, since the disk may hang.
+  await connection.execAsync(
+    [
+      // Of a backup that became the store without being restored.
+      UNMARK,
+      `create table ${MARK_TABLE} (name text primary key, value text not null)`,
+      ...counts,
+      `insert into ${MARK_TABLE} values ('version', '${VERSION}'), ('made_at', '${made_at}')`,
+      `pragma application_id = ${BACKUP_ID}`,
+    ].join(";"),
+  );
 }
 
+const UNMARK = `drop table if exists ${MARK_TABLE}; pragma application_id = 0`;
+
 /** Removes what {@link markBackup} added. */
-export function unmarkBackup(connection: Connection): void {
-  connection.exec(`drop table if exists ${MARK_TABLE}; pragma application_id = 0`);
-}
+export const unmarkBackup = (connection: Connection): void => connection.exec(UNMARK);
 
 /** Rows in all tables of a backup. */
 export function rowsIn(connection: Connection): number {

@@ -2,6 +2,16 @@
 
 import type { Clock } from "../../src/clock.ts";
 
+/** Rejects with `late` if work does not end in so many seconds. The work then goes on. */
+export async function inTime<T>(
+  work: Promise<T>,
+  { clock, seconds, late }: Pick<Bound, "clock" | "seconds" | "late">,
+): Promise<T> {
+  const over = Promise.withResolvers<never>();
+  const cancel = clock.after(seconds, () => over.reject(late()));
+  return Promise.race([work, over.promise]).finally(cancel);
+}
+
 /** Seconds in which aborted work may clean up. */
 const CLEAN_UP = 5;
 

@@ -15,6 +15,7 @@ import {
   removeTemporary,
 } from "./backup-files.ts";
 import { readRows, readServer } from "./cursor.ts";
+import { createFileWriter } from "./file-writer.ts";
 import {
   countRows,
   createSums,
@@ -25,7 +26,7 @@ import {
   type TableSum,
 } from "./rows.ts";
 import { claimServer, fillServer, type ReadStore } from "./server-writer.ts";
-import { createFileWriter, fileKeyOf, fileOf, type StorePlace, type Work } from "./snapshot.ts";
+import { fileKeyOf, fileOf, type StorePlace, type Work } from "./snapshot.ts";
 
 export interface MoveOptions extends Work {
   readonly from: StorePlace;
@@ -53,7 +54,7 @@ export async function moveStore({ from, to, run, clock, signal }: MoveOptions): 
   const work = { clock, signal };
   const path = fileOf(to);
   const endpoint = path === null ? endpointOf(to.url, to.auth_token) : null;
-  const target = path === null ? null : await claimPlace(path);
+  const target = path === null ? null : await claimPlace(path, clock);
   if (endpoint) await claimServer(endpoint, run, work);
   const source = await openSource(from, work);
   try {
@@ -167,10 +168,10 @@ async function fillFile(
 ): Promise<Sums> {
   const temporary = await createTemporary(target, clock);
   try {
-    const writer = createFileWriter(temporary, file_key);
+    const writer = createFileWriter(temporary, file_key, clock);
     const { taker, sums } = createSums(writer);
     try {
-      await writer.finish(await source.read(taker, async (schema) => writer.begin(schema)));
+      await writer.finish(await source.read(taker, writer.begin));
     } finally {
       writer.close();
     }

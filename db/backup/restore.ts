@@ -64,7 +64,7 @@ export async function restoreStore(options: RestoreOptions): Promise<Restored> {
   const { store, file, clock, signal } = options;
   const since = clock.elapsed();
   const path = fileOf(store);
-  const target = path === null ? null : await claimPlace(path);
+  const target = path === null ? null : await claimPlace(path, clock);
   if (target === null)
     await claimServer(endpointOf(store.url, store.auth_token), options.run, { clock, signal });
   const source = checkSource(file);

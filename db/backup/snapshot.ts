@@ -5,16 +5,16 @@ import { dirname } from "node:path";
 import type { Clock } from "../../src/clock.ts";
 import { showPath } from "../../src/config-files.ts";
 import { codeOf } from "../../src/log.ts";
-import { openConnection, openReadOnly } from "../store/connection.ts";
+import { openReadOnly } from "../store/connection.ts";
 import { pathOf } from "../store/embedded.ts";
 import { endpointOf } from "../store/hrana.ts";
 import { isBusy, whenFree } from "../store/store.ts";
 import { assertNotForeign } from "../store/store-contents.ts";
 import { createVault } from "../store/vault.ts";
 import { hasFrames } from "../store/wal-file.ts";
-import { BackupError, placeError, sizeOf } from "./backup-files.ts";
+import { BackupError, placeError, STALLED, sizeOf, stalled } from "./backup-files.ts";
 import { changeOfPrimary, readServer } from "./cursor.ts";
-import { quoted, type RowTaker, type Schema, SEQUENCE, type Value } from "./rows.ts";
+import { createFileWriter } from "./file-writer.ts";
 
 /** The store that a command or job is about: `DATABASE_URL`, `DATABASE_AUTH_TOKEN`, `BACKUP_URL` and `DATABASE_ENCRYPTION_KEY`. */
 export interface StorePlace {
@@ -35,8 +35,6 @@ export interface Work {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Seconds without a byte written after which the disk counts as hanging. */
-const STALLED = 60;
 /** Seconds between two looks at the copy. */
 const LOOK_EVERY = 1;
 
@@ -118,10 +116,7 @@ async function whileGrowing(
   let cancel = () => {};
   const look = () => {
     cancel = clock.after(LOOK_EVERY, () => {
-      if (clock.elapsed() - since >= STALLED) {
-        const folder = showPath(dirname(path));
-        return reject(new BackupError(`nothing was written to ${folder} for ${STALLED} seconds`));
-      }
+      if (clock.elapsed() - since >= STALLED) return reject(stalled(path, STALLED));
       look();
       // Not waited for: a disk that hangs does not say the size either.
       if (asked) return;
@@ -145,7 +140,7 @@ async function whileGrowing(
 }
 
 async function copyServer(from: StorePlace, to: string, { clock, signal }: Work): Promise<void> {
-  const writer = createFileWriter(to, fileKeyOf(from));
+  const writer = createFileWriter(to, fileKeyOf(from), clock);
   try {
     const primary = endpointOf(from.url, from.auth_token);
     const replica = from.replica_url && endpointOf(from.replica_url, from.auth_token);
@@ -162,36 +157,6 @@ async function copyServer(from: StorePlace, to: string, { clock, signal }: Work)
   } finally {
     writer.close();
   }
-}
-
-/** Writes tables and rows into an empty file. Indexes and triggers come after the rows. */
-export function createFileWriter(path: string, file_key: string | null) {
-  const connection = openConnection(path, 0, file_key);
-  // The whole file is written to the disk at its end, and removed if that is not reached.
-  connection.prepare("pragma journal_mode = off").all();
-  connection.exec("pragma synchronous = off");
-  let insert: ReturnType<typeof connection.prepare>;
-  return {
-    begin(schema: Schema): void {
-      connection.exec("begin");
-      for (const { sql } of schema.tables) connection.exec(sql);
-    },
-    table(name: string, columns: readonly string[]): void {
-      if (name === SEQUENCE.name) connection.exec("delete from sqlite_sequence");
-      const places = columns.map(() => "?").join(", ");
-      insert = connection.prepare(
-        `insert into ${quoted(name)} (${columns.map(quoted).join(", ")}) values (${places})`,
-      );
-    },
-    row(values: readonly Value[]): void {
-      insert.run(values);
-    },
-    async finish({ others }: Schema): Promise<void> {
-      for (const { sql } of others) await connection.execAsync(sql);
-      await connection.execAsync("commit");
-    },
-    close: () => connection.close(),
-  } satisfies RowTaker & Record<string, unknown>;
 }
 
 /** Says whether the store `from` or the place `to` is at fault, as far as it can be one of them. */

@@ -179,7 +179,7 @@ test("no Relay starts in a place where a restore is under way, failed or was cut
   const refusal = async () => String(await rejectionOf(openStore(placeOf(place.url), systemClock)));
   // What a kill leaves behind, at once.
   const path = place.url.slice("file:".length);
-  if (STORE_KIND === "embedded") await claimPlace(path);
+  if (STORE_KIND === "embedded") await claimPlace(path, systemClock);
   else await claimServer(endpointOf(place.url, undefined), "killed", { clock: systemClock });
   expect(await refusal()).toContain("relay restore or relay migrate is not complete");
   const restoreTo = (from: string, target: string, clock = systemClock) =>
