@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import type { Question } from "../../src/model/question.ts";
 import { callHook, commandOf } from "../support/approve.ts";
-import { ask, client, createAgent, createTask } from "../support/client.ts";
+import { ask, client, createAgent, createPerson, createTask } from "../support/client.ts";
 import { startTelegramWorld } from "../support/telegram-world.ts";
 
 const world = await startTelegramWorld();
@@ -161,6 +161,28 @@ test("a reply counts before the name of its message is stored, and after it was 
   await taken();
   await eventually(() => one.chat().at(-1)!.text.includes("reply again"));
   expect((await read(one, short)).status).toBe("pending");
+});
+
+test("whoever opens a link again is told again, since the message may have been lost, and nobody else [§19.2.7] [§19.9.5]", async () => {
+  const person = await createPerson(app.local_url);
+  const [user, other] = [telegram.newUser(), telegram.newUser()];
+  const body = { type: "telegram", label: "Phone" };
+  const { body: link } = await person.send("POST /v1/channels/links", body);
+  const open = (who: typeof user) =>
+    who.start(shared, new URL(link.link).searchParams.get("start")!);
+  const sent = () => JSON.stringify(telegram.calls).includes(`"chat_id":${user.id}`);
+  const told = (who: typeof user) => who.chat(shared).filter(({ from_bot }) => from_bot);
+  telegram.behave("drop", "sendMessage");
+  open(user);
+  await eventually(sent);
+  expect(told(user)).toEqual([]);
+  telegram.behave("ok", "sendMessage");
+  open(other);
+  open(user);
+  await taken();
+  await eventually(() => told(user).length > 0);
+  expect(told(user)).toMatchObject([{ text: expect.stringContaining("confirm that this is you") }]);
+  expect(told(other)).toEqual([]);
 });
 
 test("a person who writes beside the questions is told how to answer, once in ten minutes [§19.9.5]", async () => {
