@@ -37,6 +37,9 @@ function whyNothingPlanned(facts: ReportFacts): string {
     const why = gone.map((one) => `${nameOf(one)} is gone (${wordsOf(one.error_code)})`);
     return listOf(why);
   }
+  // Only a webhook has so short a queue.
+  const full = older.filter(({ error_code }) => error_code === "queue_full");
+  if (full.length > 0) return `too many messages waited for ${listOf(full.map(nameOf))}`;
   return "the account had no notification channel that could be used when it was asked";
 }
 
@@ -105,7 +108,9 @@ export function conclude(facts: ReportFacts): string {
   }
   const whys = targets.map((one) => whyNot(one, facts));
   if (whys.length === 0) whys.push(whyNothingPlanned(facts));
-  else if (end === null && facts.blocked_at !== null) whys.push("the account is blocked");
+  else if (facts.blocked_at !== null && (end === null || facts.blocked_at < question.expires_at)) {
+    whys.push("the account is blocked");
+  }
   const is_open = end === null && facts.page_is_open;
   whys.push(is_open ? "no page was open when it was asked" : "no page was open");
   if (targets.some(mayHaveArrived))

@@ -210,6 +210,14 @@ test("the conclusion says why a question reached nobody, or how far it got", () 
       "yet: the ntfy channel chn_1 waits, the account is blocked and no page was open.",
     ],
     [
+      { blocked_at: 5, targets: [target({ status: "failed", reason: "expired" })] },
+      "nobody: the ntfy channel chn_1 was not tried in time, the account is blocked and no page",
+    ],
+    [
+      { channels: [{ ...channel, type: "webhook", error_code: "queue_full" }] },
+      "nobody: too many messages waited for the webhook channel chn_1 and no page was open.",
+    ],
+    [
       { question: { status: "pending" }, page_is_open: true, channels: [] },
       "the account has no notification channel and no page was open when it was asked.",
     ],
