@@ -247,7 +247,7 @@ const NO_BACKUPS: Found = {
 /** No record of a delivery is left. Messages of webhooks have none. */
 const NOT_NOTIFIED: Found = {
   state: "ok",
-  text: `No notification was sent in the last ${NOTIFICATION_LIMITS.record_days} days, apart from webhooks.`,
+  text: `No notification was sent in the last ${NOTIFICATION_LIMITS.record_days} days. Webhooks aren't counted.`,
   neutral: true,
 };
 

@@ -100,7 +100,9 @@ webTest("the admin page shows the server's figures and their changes", async () 
   const shown = pushes.getByRole("list", { name: "Latest failures" }).getByRole("listitem");
   expect(await shown.count()).toBe(Math.min(5, failures!.length));
   expect(await shown.first().textContent()).toStartWith("task: refused, PayloadEmpty");
-  await pushes.getByRole("heading", { name: "The last 500 deliveries of questions" }).waitFor();
+  await pushes
+    .getByRole("heading", { name: "The last deliveries of questions (up to 500)" })
+    .waitFor();
   await page.getByRole("region", { name: "Jobs" }).getByText("expire questions").waitFor();
   expect(await people(page).count()).toBe(counts!.accounts);
   // The part stays open, and stays closed once it is closed.

@@ -187,11 +187,16 @@ webTest("a hundred people load in pages, and a fault is told in the admin's word
 
   // One of them is found by a part of the name, from any page.
   const field = page.getByLabel("Find by name");
+  for (const name of ["Person 98's aunt", "Uncle"]) await admin.invite.mutate({ name });
+  await lookAgain(page);
+  const invited = page.getByRole("list", { name: "Open invitations" }).getByRole("listitem");
+  await until(async () => (await invited.count()) === 2);
   await field.fill(" pERSON 98 ");
   await page.getByText("1 person", { exact: true }).waitFor();
   expect(await people(page).allTextContents()).toEqual([expect.stringMatching(/^Person 98/)]);
+  expect(await invited.allTextContents()).toEqual([expect.stringMatching(/^Person 98's aunt/)]);
   await field.fill("nobody");
-  await page.getByText("Nobody has this in their name.").waitFor();
+  await page.getByText("No account has this in its name.").waitFor();
   expect(await people(page).count()).toBe(0);
   expect(await violations(page)).toEqual([]);
   // A person who leaves the list by a new name stays open.

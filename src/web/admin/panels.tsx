@@ -206,7 +206,7 @@ export function Pushes({ figures }: { figures: Outputs["pushes"] }) {
       {off.length > 0 && <p className="text-soft">Not configured: {off.join(", ")}.</p>}
       {outcomes_by_channel && outcomes_by_channel.length > 0 && (
         <div className="space-y-4">
-          <h3 className="font-medium">The last 500 deliveries</h3>
+          <h3 className="font-medium">The last deliveries (up to 500)</h3>
           {outcomes_by_channel.map(({ channel, outcomes }) => (
             <Shares
               key={channel}
@@ -222,7 +222,7 @@ export function Pushes({ figures }: { figures: Outputs["pushes"] }) {
       )}
       {deliveries_by_type && deliveries_by_type.length > 0 && (
         <div className="space-y-4">
-          <h3 className="font-medium">The last 500 deliveries of questions</h3>
+          <h3 className="font-medium">The last deliveries of questions (up to 500)</h3>
           {deliveries_by_type.map(({ type, furthest }) => (
             <Shares
               key={type}

@@ -130,6 +130,7 @@ export function People({ api }: { api: AdminApi }) {
   const { people = null, cursor = null } = found ?? {};
   const invitations = useLoaded("", async () => (await api.invitations.query()).invitations);
   const { load: loadInvitations } = invitations;
+  const open_invitations = (invitations.value ?? []).filter((one) => hasIn(one, name));
   useEffect(() => {
     const look = () => {
       if (document.hidden) return;
@@ -181,6 +182,7 @@ export function People({ api }: { api: AdminApi }) {
           maxLength={100}
           value={typed}
           onChange={({ target }) => setTyped(target.value)}
+          className="sm:max-w-md"
         />
       )}
       {are_many && (
@@ -207,7 +209,7 @@ export function People({ api }: { api: AdminApi }) {
         </ul>
       )}
       {cursor !== null && <More busy={busy} onClick={() => void more()} />}
-      <Invitations api={api} open={invitations.value ?? []} onChange={invitations.load} />
+      <Invitations api={api} open={open_invitations} onChange={invitations.load} />
       <Suspense>
         {opened.person && (
           <PersonSheet
@@ -233,10 +235,16 @@ export function People({ api }: { api: AdminApi }) {
   );
 }
 
+/** Whether the server would find an account of this name. */
+const hasIn = (of: Pick<Person, "name">, searched: string): boolean =>
+  searched === "" || (of.name !== null && fold(of.name).includes(fold(searched)));
+
+const fold = (text: string): string => text.normalize("NFC").toUpperCase();
+
 /** How many people a search has found. */
 const countOf = (people: number, has_more: boolean): string =>
   people === 0
-    ? "Nobody has this in their name."
+    ? "No account has this in its name."
     : has_more
       ? `The newest ${people}`
       : plural(people, "person", "people");
@@ -314,7 +322,7 @@ function Invitations({ api, open, onChange }: InvitationsProps) {
         {open.map(({ id, name, created_at, expires_at }) => (
           <li key={id} className="flex items-center gap-3 py-1.5">
             <span className="min-w-0 flex-1">
-              <bdi className="wrap-anywhere line-clamp-2">{name ?? UNNAMED}</bdi>
+              <bdi className="wrap-anywhere line-clamp-2 text-left">{name ?? UNNAMED}</bdi>
               <span className="block text-faint text-sm">
                 {"Made "}
                 <Ago at={created_at} />

@@ -156,7 +156,7 @@ function State({ person }: { person: Person }) {
             ] as const)),
         [
           "Last seen",
-          person.last_here_at === null ? "Never seen" : <Ago key="h" at={person.last_here_at} />,
+          person.last_here_at === null ? "Never" : <Ago key="h" at={person.last_here_at} />,
         ],
         ["Signed in on", browsers(person.sign_ins)],
         ["Agents", count(person.keys)],

@@ -153,6 +153,13 @@ function useDevices() {
   return { all: value?.devices ?? null, setValue, fault, load };
 }
 
+/** The names of the systems. */
+const SYSTEMS: Readonly<Record<string, string>> = {
+  ios: "iOS",
+  ipados: "iPadOS",
+  watchos: "watchOS",
+};
+
 function Devices({ all, setValue, fault, load }: ReturnType<typeof useDevices>) {
   const { api } = useSession();
   const [removing, setRemoving] = useState<Device | null>(null);
@@ -181,7 +188,7 @@ function Devices({ all, setValue, fault, load }: ReturnType<typeof useDevices>) 
             <div className="min-w-0 flex-1">
               <p className="said font-medium">{device.model}</p>
               <p className="said text-faint text-sm">
-                {`${device.platform} ${device.os_version}, app ${device.app_version}, `}
+                {`${SYSTEMS[device.platform] ?? device.platform} ${device.os_version}, app ${device.app_version}, `}
                 <Ago at={device.updated_at} />
               </p>
             </div>

@@ -93,7 +93,7 @@ function GrantRow({ grant, agent }: { grant: Grant; agent: Key }) {
   return (
     <>
       <div className="min-w-0 flex-1">
-        <bdi dir="auto" className="block truncate font-medium">
+        <bdi dir="auto" className="block truncate text-left font-medium">
           {name}
         </bdi>
         <p className="text-faint text-sm">
