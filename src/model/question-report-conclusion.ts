@@ -26,11 +26,11 @@ function whyNothingPlanned(facts: ReportFacts): string {
     return "the account had no notification channel when it was asked";
   }
   if (older.length === 0 && !devices_are_on) {
-    return "this server cannot send to devices, since that way is off";
+    return "this server cannot send to devices, since that is off";
   }
   const off = older.filter(({ is_on, state }) => !is_on && state !== "gone");
   if (off.length > 0) {
-    return `this server cannot send to ${listOf(off.map(nameOf))}, since that way is off`;
+    return `this server cannot send to ${listOf(off.map(nameOf))}, since that kind of channel is off`;
   }
   const gone = older.filter(({ state }) => state === "gone");
   if (gone.length === older.length && gone.length > 0) {
@@ -56,7 +56,7 @@ function whyNot(target: ReportedTarget, facts: ReportFacts): string {
     if (last !== undefined) return `${name} failed (${wordsOf(last)})`;
     if (!stillWaits(target, facts)) return `${name} was not tried in time`;
     const { lane, trouble } = waits.get(target.id) ?? { lane: "open", trouble: null };
-    if (lane === "off") return `${name} waits, since that way is off on this server`;
+    if (lane === "off") return `${name} waits, since that kind of channel is off on this server`;
     if (lane === "stopped") return `${name} waits, since the service refuses this server`;
     return trouble === null
       ? `${name} waits`

@@ -255,16 +255,16 @@ function whyItWaits(
   const { id, next_attempt_at: next } = target;
   if (unconfirmed.has(id)) return "It has not accepted a test yet, and gets nothing before.";
   const wait = waits.get(id);
-  if (wait?.lane === "off") return "This server cannot send to it: that way is off.";
+  if (wait?.lane === "off") return "This server cannot send to it: that kind of channel is off.";
   if (wait?.lane === "stopped") {
-    return `This server sends nothing that way any more: the service refused it (${wordsOf(wait.lane_reason)}).`;
+    return `This server sends nothing by that kind of channel until it is restarted: the service refused it (${wordsOf(wait.lane_reason)}).`;
   }
   if (next === null) return null;
   if (wait?.is_tried) {
     return `An attempt is under way. If its outcome is lost, the next one is after ${timeOf(next)}.`;
   }
   if (wait?.lane === "paused") {
-    return `This server has paused that way for a while (${wordsOf(wait.lane_reason)}).`;
+    return `This server has paused that kind of channel for a while (${wordsOf(wait.lane_reason)}).`;
   }
   return next <= at ? "It is due now." : `The next attempt is at ${timeOf(next)}.`;
 }

@@ -168,7 +168,10 @@ test("the conclusion says why a question reached nobody, or how far it got", () 
     [{ targets: [target({ status: "failed", reason: "expired" })] }, "chn_1 was not tried in time"],
     // The job that gives it up has not come to it yet.
     [{ targets: [target({})] }, "It reached nobody: the ntfy channel chn_1 was not tried in time"],
-    [{ devices: 1, devices_are_on: false }, "this server cannot send to devices, since that way"],
+    [
+      { devices: 1, devices_are_on: false },
+      "this server cannot send to devices, since that is off",
+    ],
     [
       { targets: [target({ status: "suppressed", reason: "target_removed", state: "gone" })] },
       "the ntfy channel chn_1 got nothing (the channel is gone: no reason is known)",
@@ -179,7 +182,7 @@ test("the conclusion says why a question reached nobody, or how far it got", () 
     ],
     [
       { question: { status: "pending" }, targets: [target({})], waits: waitsAs({ lane: "off" }) },
-      "yet: the ntfy channel chn_1 waits, since that way is off on this server and no page",
+      "yet: the ntfy channel chn_1 waits, since that kind of channel is off on this server and no page",
     ],
     [
       {
@@ -246,13 +249,13 @@ test("what holds now says what holds a target up", () => {
     `${begins}An attempt is under way. If its outcome is lost, the next one is after 1970-01-01T00:00:50Z.`,
   ]);
   expect(nowOf({ lane: "off" })).toEqual([
-    `${begins}This server cannot send to it: that way is off.`,
+    `${begins}This server cannot send to it: that kind of channel is off.`,
   ]);
   expect(nowOf({ lane: "stopped", lane_reason: "BadToken" })).toEqual([
-    `${begins}This server sends nothing that way any more: the service refused it (BadToken).`,
+    `${begins}This server sends nothing by that kind of channel until it is restarted: the service refused it (BadToken).`,
   ]);
   expect(nowOf({ lane: "paused", lane_reason: "unreachable" })).toEqual([
-    `${begins}This server has paused that way for a while (unreachable).`,
+    `${begins}This server has paused that kind of channel for a while (unreachable).`,
   ]);
 });
 
