@@ -111,8 +111,7 @@ export function conclude(facts: ReportFacts): string {
   else if (facts.blocked_at !== null && (end === null || facts.blocked_at < question.expires_at)) {
     whys.push("the account is blocked");
   }
-  const is_open = end === null && facts.page_is_open;
-  whys.push(is_open ? "no page was open when it was asked" : "no page was open");
+  whys.push("no open page got it");
   if (targets.some(mayHaveArrived))
     return `Nothing shows that it reached anybody: ${listOf(whys)}.`;
   return `${end ? "It reached nobody" : "It has reached nobody yet"}: ${listOf(whys)}.`;

@@ -66,7 +66,7 @@ test("a question of an account without a channel reached nobody, and the report 
   expect(first.question).toMatchObject({
     ...{ id, account_id: person.account.id, key_id: agent.key.id, status: "pending" },
   });
-  const none = "the account has no notification channel and no page was open.";
+  const none = "the account has no notification channel and no open page got it.";
   expect(first.conclusion).toBe(`It has reached nobody yet: ${none}`);
   // Nothing can ring again.
   expect(first.now).toEqual([]);
@@ -81,7 +81,7 @@ test("a question of an account without a channel reached nobody, and the report 
   // A channel that is added later does not change that.
   await addWebhook(person);
   expect((await reportOn(id)).conclusion).toBe(
-    "It reached nobody: the account had no notification channel when it was asked and no page was open.",
+    "It reached nobody: the account had no notification channel when it was asked and no open page got it.",
   );
   // What can ring does so again, unless the person does not want it.
   const closed = receiver.url("/topic").replace(/:\d+\//, ":9/");
@@ -170,7 +170,7 @@ test("what waits says what for, and what a channel that ended left says so [§4.
   );
   const less = "the service asked Relay to send less, status_429";
   expect(held.conclusion).toBe(
-    `It has reached nobody yet: the ${name} waits, since its last message failed (${less}) and no page was open.`,
+    `It has reached nobody yet: the ${name} waits, since its last message failed (${less}) and no open page got it.`,
   );
   expect((await reportOn(first)).conclusion).toContain(`the ${name} failed (${less})`);
 

@@ -18,7 +18,7 @@ import { tempFolder } from "../support/temp.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const NONE =
-  "It has reached nobody yet: the account has no notification channel and no page was open.";
+  "It has reached nobody yet: the account has no notification channel and no open page got it.";
 
 test("relay why tells the way of a question in order of time, and ends with one sentence", async () => {
   const app = await startTestApp({ env: ADMIN });
@@ -115,12 +115,12 @@ test("the conclusion says why a question reached nobody, or how far it got", () 
   const cases: readonly (readonly [Changes, string])[] = [
     [
       { blocked_at: 0.5, channels: [channel] },
-      "nobody: the account was blocked and no page was open.",
+      "nobody: the account was blocked and no open page got it.",
     ],
     [{ channels: [{ ...channel, is_on: false }] }, "cannot send to the web_push channel chn_1"],
     [
       { channels: [{ ...channel, is_on: false, state: "gone", error_code: "status_410" }] },
-      "nobody: the web_push channel chn_1 is gone (status_410) and no page was open.",
+      "nobody: the web_push channel chn_1 is gone (status_410) and no open page got it.",
     ],
     [
       { targets: [target({ status: "failed", reason: "target_removed", state: null })] },
@@ -147,7 +147,7 @@ test("the conclusion says why a question reached nobody, or how far it got", () 
           target({ id: "dev_1", type: "apns", status: "failed", reason: "unclear" }),
         ],
       },
-      "Nothing shows that it reached anybody: the ntfy channel chn_1 may have got it before the server was restored from a backup, the device dev_1 may have got it and no page was open.",
+      "Nothing shows that it reached anybody: the ntfy channel chn_1 may have got it before the server was restored from a backup, the device dev_1 may have got it and no open page got it.",
     ],
     [
       {
@@ -158,7 +158,7 @@ test("the conclusion says why a question reached nobody, or how far it got", () 
           }),
         ],
       },
-      "It reached nobody: the ntfy channel chn_1 failed (unreachable) and no page was open.",
+      "It reached nobody: the ntfy channel chn_1 failed (unreachable) and no open page got it.",
     ],
     // Without an answer, the service may have taken it.
     [
@@ -182,7 +182,7 @@ test("the conclusion says why a question reached nobody, or how far it got", () 
     ],
     [
       { question: { status: "pending" }, targets: [target({})], waits: waitsAs({ lane: "off" }) },
-      "yet: the ntfy channel chn_1 waits, since that kind of channel is off on this server and no page",
+      "yet: the ntfy channel chn_1 waits, since that kind of channel is off on this server and no open page",
     ],
     [
       {
@@ -210,23 +210,23 @@ test("the conclusion says why a question reached nobody, or how far it got", () 
     ],
     [
       { question: { status: "pending" }, blocked_at: 5, targets: [target({})] },
-      "yet: the ntfy channel chn_1 waits, the account is blocked and no page was open.",
+      "yet: the ntfy channel chn_1 waits, the account is blocked and no open page got it.",
     ],
     [
       { blocked_at: 5, targets: [target({ status: "failed", reason: "expired" })] },
-      "nobody: the ntfy channel chn_1 was not tried in time, the account is blocked and no page",
+      "nobody: the ntfy channel chn_1 was not tried in time, the account is blocked and no open page",
     ],
     [
       { channels: [{ ...channel, type: "webhook", error_code: "queue_full" }] },
-      "nobody: too many messages waited for the webhook channel chn_1 and no page was open.",
+      "nobody: too many messages waited for the webhook channel chn_1 and no open page got it.",
     ],
     [
       { question: { status: "pending" }, page_is_open: true, channels: [] },
-      "the account has no notification channel and no page was open when it was asked.",
+      "the account has no notification channel and no open page got it.",
     ],
     [
       { question: { status: "pending" }, account_is_gone: true },
-      "It reached nobody: the account was deleted and no page was open.",
+      "It reached nobody: the account was deleted and no open page got it.",
     ],
     [
       { question: { status: "pending" }, key_is_gone: true, targets: [target({ sent_at: 2 })] },
