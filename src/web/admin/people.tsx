@@ -208,7 +208,7 @@ export function People({ api }: { api: AdminApi }) {
           ))}
         </ul>
       )}
-      {cursor !== null && <More busy={busy} onClick={() => void more()} />}
+      {cursor !== null && is_current && <More busy={busy} onClick={() => void more()} />}
       <Invitations api={api} open={open_invitations} onChange={invitations.load} />
       <Suspense>
         {opened.person && (
