@@ -282,6 +282,7 @@ embedded(
     for (const request of refused) expectUnavailable(await request);
     const health = await client(app.url)("GET /health");
     expect(health).toMatchObject({ status: 503, body: { problems: ["write_lock_held"] } });
+    await until(() => app.log().includes("store unavailable"));
     expect(toldOf(app.log())).toMatchObject([
       {
         event: "store unavailable",

@@ -139,6 +139,7 @@ embedded(
     expect((await agent.send(`GET /v1/tasks/${task.id}`)).body).toEqual(task);
     expect(await health()).toMatchObject({ status: 503, body: { store: "unavailable" } });
     expect(await faultCount(app.url, "disk full")).toBeGreaterThan(0);
+    await until(() => linesOf(app.log(), "disk full").length > 0);
     expect(linesOf(app.log(), "disk full")).toHaveLength(1);
     const before = (await agent.send("GET /v1/tasks")).body.tasks;
 
@@ -279,6 +280,7 @@ embedded(
     expect((await client(app.url)("GET /health")).status).toBe(503);
     expect((await send("POST /v1/tasks", { title: "No" })).status).toBe(503);
     expect(await faultCount(app.url, "corrupt")).toBeGreaterThan(0);
+    await until(() => linesOf(app.log(), "corrupt").length > 0);
     expect(linesOf(app.log(), "corrupt")).toHaveLength(1);
     expect(linesOf(app.log(), "internal error")).toEqual([]);
   },

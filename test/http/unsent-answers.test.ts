@@ -239,7 +239,9 @@ test("an account is 429 with all its keys once they together leave too much unre
 });
 
 test("above the bound of the process, the account with the most unread loses its oldest response", async () => {
-  const { small, admit, stallOne, holdIdle, letIdle, stop } = startSmall({ unsent_bytes: 20 * MIB });
+  const { small, admit, stallOne, holdIdle, letIdle, stop } = startSmall({
+    unsent_bytes: 20 * MIB,
+  });
   const light = await stallOne("/b/1");
   const oldest = await stallOne("/a/1");
   const newer = await stallOne("/a/2");

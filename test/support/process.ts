@@ -21,6 +21,7 @@ export interface RelayProcess {
   /** Standard error so far: the log. */
   log(): string;
   kill(signal?: NodeJS.Signals): void;
+  /** Its exit code, once all that it printed has been read. */
   readonly exited: Promise<number>;
 }
 
@@ -37,15 +38,21 @@ export async function startProcess(
   afterAll(() => child.kill("SIGKILL"));
   let out = "";
   let log = "";
-  void collect(child.stdout, (text) => {
-    out += text;
-  });
-  void collect(child.stderr, (text) => {
-    log += text;
+  const printed = Promise.all([
+    collect(child.stdout, (text) => {
+      out += text;
+    }),
+    collect(child.stderr, (text) => {
+      log += text;
+    }),
+  ]);
+  const exited = child.exited.then(async (code) => {
+    await printed;
+    return code;
   });
   const url = await Promise.race([
     until(() => /listening at (\S+)/.exec(out)?.[1]),
-    child.exited.then((code) => {
+    exited.then((code) => {
       throw new Error(`it ended with ${code}: ${log}`);
     }),
   ]);
@@ -55,7 +62,7 @@ export async function startProcess(
     output: () => out,
     log: () => log,
     kill: (signal = "SIGKILL") => child.kill(signal),
-    exited: child.exited,
+    exited,
   };
 }
 
