@@ -63,6 +63,9 @@ export function WellBeing({ health }: { health: Health | undefined }) {
   );
 }
 
+/** Kinds of errors that the server keeps at most (§4.3.2). */
+const KEPT = 20;
+
 function Errors({ errors }: { errors: Health["errors"] }) {
   return (
     <details className="mt-3">
@@ -71,7 +74,7 @@ function Errors({ errors }: { errors: Health["errors"] }) {
           aria-hidden
           className="size-5 text-faint transition-transform [details[open]_&]:rotate-90"
         />
-        {`All ${errors.length} kinds of errors since Relay started`}
+        {`${errors.length < KEPT ? "All" : "The latest"} ${errors.length} kinds of errors since Relay started`}
       </summary>
       <ul aria-label="Errors" className="mt-2 pl-8 space-y-2 text-sm">
         {errors.map(({ text, level, times, last_at }) => (
