@@ -12,6 +12,7 @@ import {
   newToken,
   type Person,
   pair,
+  sessionsOf,
 } from "../support/client.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
 import { startRequest } from "../support/oauth.ts";
@@ -26,8 +27,6 @@ const app = await startTestApp({ database_url, clock });
 /** Other processes on the same store, as far as a request can tell, with time passing in them. */
 const [here, there] = await Promise.all([1, 2].map(() => startTestApp({ database_url })));
 
-const sessionsOf = async ({ send }: Pick<Person, "send">) =>
-  (await send("GET /v1/sessions")).body.sessions;
 /** The id of the caller's own sign-in. */
 const ownId = async (person: Pick<Person, "send">): Promise<string> =>
   (await sessionsOf(person)).find(({ current }: { current: boolean }) => current).id;

@@ -60,6 +60,10 @@ export interface Agent {
   readonly send: Send;
 }
 
+/** The sign-ins of an account. */
+export const sessionsOf = async ({ send }: Pick<Person, "send">): Promise<any[]> =>
+  (await send("GET /v1/sessions")).body.sessions;
+
 /** A new account at `url`. */
 export async function createPerson(url: string): Promise<Person> {
   const { body } = await client(url)("POST /v1/accounts");

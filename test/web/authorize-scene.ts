@@ -1,7 +1,19 @@
 /** A program that requests access by OAuth, with a page at its redirect address. */
 
+import type { Page } from "playwright-core";
 import { createVerifier, register, requestTokens } from "../support/oauth.ts";
 import { until } from "../support/until.ts";
+import { untilSteady } from "./browser.ts";
+
+/** The title of the request on the page. */
+export const TITLE = "A program asks for access";
+
+/** Presses the button once it stands still. */
+export async function press(page: Page, name: string): Promise<void> {
+  const button = page.getByRole("button", { name, exact: true });
+  await untilSteady(button);
+  await button.click();
+}
 
 /** What the program received at its redirect address. */
 export const answers: Record<string, string>[] = [];

@@ -1,33 +1,16 @@
 /** A program's request for access, approved in this page or from another device (§18). */
 
 import { expect } from "bun:test";
-import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { client, createAgent, createPerson } from "../support/client.ts";
 import { connectClient, postForm, sealedOf } from "../support/oauth.ts";
-import { answers, startProgram } from "./authorize-scene.ts";
-import {
-  browserTests,
-  expectComplaints,
-  go,
-  LAN_NAME,
-  openPage,
-  PHONE,
-  untilSteady,
-} from "./browser.ts";
+import { answers, press, startProgram, TITLE } from "./authorize-scene.ts";
+import { browserTests, expectComplaints, go, LAN_NAME, openPage, PHONE } from "./browser.ts";
 import { expectNoOverflow, violations } from "./page-checks.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
 const { url } = app;
-
-const press = async (page: Page, name: string) => {
-  const button = page.getByRole("button", { name, exact: true });
-  await untilSteady(button);
-  await button.click();
-};
-
-const TITLE = "A program asks for access";
 
 webTest("a program gets access to a new agent with one tap, and none before it", async () => {
   const person = await createPerson(url);

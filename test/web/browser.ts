@@ -246,6 +246,9 @@ export async function untilLive(page: Page): Promise<void> {
   await page.locator("[data-connection=live]").waitFor({ state: "attached" });
 }
 
+/** The token of the sign-in that the page has kept; null without one. */
+export const tokenIn = (page: Page) => page.evaluate(() => localStorage.getItem("relay.token"));
+
 /** What the page has saved in IndexedDB. */
 export function keptIn(page: Page, table: "about" | "tasks" | "questions") {
   return page.evaluate(

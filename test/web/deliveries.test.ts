@@ -1,12 +1,12 @@
 /** How far questions got: the receipts that the page sends, and what it says about the devices. */
 
 import { expect } from "bun:test";
-import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { startApple } from "../support/apple.ts";
 import { ask, createPair, DEVICE, type Person } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { browserTests, card, DESK, openPage, PHONE, press } from "./browser.ts";
+import { deliveriesOf, isShown, pageOf, receiptsOf } from "./deliveries-scene.ts";
 import { untilSettled, violations } from "./page-checks.ts";
 
 const webTest = browserTests();
@@ -15,25 +15,8 @@ const app = await startTestApp({ env: apple.env("SANDBOX") });
 
 const LONG = "A line of the prompt.\n".repeat(60);
 
-const deliveriesOf = async ({ send }: Person, id: string): Promise<any[]> =>
-  (await send(`GET /v1/questions/${id}/deliveries`)).body.deliveries;
-async function pageOf(person: Person, id: string) {
-  return (await deliveriesOf(person, id)).find(({ target }) => target.type === "page");
-}
-const isShown = async (person: Person, id: string) => (await pageOf(person, id))?.shown_at != null;
 const isOpened = async (person: Person, id: string) =>
   (await pageOf(person, id))?.opened_at != null;
-
-/** Question and event of each receipt that the page sends from now on. */
-function receiptsOf(page: Page) {
-  const sent: string[] = [];
-  page.on("request", (request) => {
-    if (!request.url().includes("deliveries.receive")) return;
-    const { question_id, event } = request.postDataJSON();
-    sent.push(`${event} ${question_id}`);
-  });
-  return sent;
-}
 
 webTest(
   "a card that was in view for a second is reported as shown, once; other cards are not [§5.7.8(4)]",

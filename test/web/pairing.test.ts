@@ -1,41 +1,17 @@
 /** Adding a browser to an account by a link or a code (§5.14). */
 
 import { expect, test } from "bun:test";
-import type { Page } from "playwright-core";
 import { browserLabel } from "../../src/web/state/browser-label.ts";
 import { qrCode } from "../../src/web/ui/qr.ts";
 import { startTestApp } from "../support/app.ts";
-import { client, createPerson, type Person, pair } from "../support/client.ts";
-import { browserTests, expectComplaints, LAN_NAME, openPage, PHONE, untilLive } from "./browser.ts";
+import { client, createPerson, pair, sessionsOf } from "../support/client.ts";
+import { browserTests, expectComplaints, openPage, PHONE, tokenIn, untilLive } from "./browser.ts";
 import { expectNoOverflow, violations } from "./page-checks.ts";
+import { OF_PLAIN_HTTP, pairingsAt } from "./pairing-scene.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
-/** The page's address as another device on the network uses it, over plain http. */
-const lan = app.url.replace("127.0.0.1", LAN_NAME);
-
-const OF_PLAIN_HTTP = /Cross-Origin-Opener-Policy/;
-
-const sessionsOf = async ({ send }: Pick<Person, "send">) =>
-  (await send("GET /v1/sessions")).body.sessions;
-const tokenIn = (page: Page) => page.evaluate(() => localStorage.getItem("relay.token"));
-
-/** What serves the page's address at the moment. */
-const atOf = (url: string) => url.slice(lan.length + 1);
-
-/** A pairing code of the account, with a link for the network. */
-async function newCode({ token }: Pick<Person, "token">) {
-  const response = await fetch(`${app.url}/v1/pairings`, {
-    method: "POST",
-    body: "{}",
-    headers: {
-      authorization: `Bearer ${token}`,
-      "content-type": "application/json",
-      host: new URL(lan).host,
-    },
-  });
-  return (await response.json()) as { code: string; url: string };
-}
+const { lan, atOf, newCode } = pairingsAt(app.url);
 
 webTest(
   "a phone joins over plain http by the QR code's link, once the person confirms",

@@ -5,21 +5,21 @@ import type { Page, Route } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { client, createPerson, newToken, pair } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { browserTests, DESK, expectComplaints, openPage, PHONE, untilLive } from "./browser.ts";
+import {
+  browserTests,
+  DESK,
+  expectComplaints,
+  openPage,
+  PHONE,
+  tokenIn,
+  untilLive,
+} from "./browser.ts";
 import { expectNoOverflow, violations } from "./page-checks.ts";
+import { button, codeOn, field } from "./recovery-scene.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
 
-const FORM = /^([0-9A-Z]{4}-){7}[0-9A-Z]{4}$/;
-const codeOn = async (page: Page): Promise<string> => {
-  const code = (await page.locator("code").textContent())!;
-  expect(code).toMatch(FORM);
-  return code;
-};
-const button = (page: Page, name: string | RegExp) => page.getByRole("button", { name });
-const kept = (page: Page) => page.evaluate(() => localStorage.getItem("relay.token"));
-const field = (page: Page) => page.getByLabel("Recovery code or account token");
 const check = async (page: Page) => {
   expect(await violations(page)).toEqual([]);
   await expectNoOverflow(page);
@@ -154,7 +154,7 @@ webTest("a recovery code signs in once, as it was typed, and shows the next one"
   await page.reload();
   await page.getByRole("heading", { name: "You're signed in again" }).waitFor();
   expect(await codeOn(page)).toBe(next);
-  expect(await kept(page)).toBeNull();
+  expect(await tokenIn(page)).toBeNull();
   const made = (await person.send("GET /v1/sessions")).body.sessions[0];
   expect([made.made_by, made.last_used_at]).toEqual(["recovery", null]);
   await button(page, "Copy").click();
@@ -204,7 +204,7 @@ webTest(
     await button(page, "Continue and save one later").click();
     await button(page, "Not now").click();
     await untilLive(page);
-    const send = client(start.url, (await kept(page))!);
+    const send = client(start.url, (await tokenIn(page))!);
     const other = await pair(start.url, { send });
     const { sessions } = (await send("GET /v1/sessions")).body;
     await send(`POST /v1/sessions/${other.session.id}/confirm`);

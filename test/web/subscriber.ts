@@ -1,11 +1,21 @@
 /** A browser that really subscribes to Relay's pushes, through a stand-in of its push service. */
 
 import { afterAll } from "bun:test";
-import type { BrowserContext } from "playwright-core";
+import type { BrowserContext, Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { startChromiumPush } from "../support/chromium-push.ts";
 import { createPair, type Person } from "../support/client.ts";
 import { openOwnBrowser, openTab, signIn, untilLive } from "./browser.ts";
+
+export const channelsOf = async ({ send }: Pick<Person, "send">): Promise<any[]> =>
+  (await send("GET /v1/channels")).body.channels;
+
+/** Endpoint of the browser's subscription; null without one. */
+export const endpointIn = (page: Page) =>
+  page.evaluate(async () => {
+    const { pushManager } = await navigator.serviceWorker.ready;
+    return (await pushManager.getSubscription())?.endpoint ?? null;
+  });
 
 /** Called at the top of a test file. `headless` false: in a window of the display. */
 export async function createSubscriber({ headless = true } = {}) {

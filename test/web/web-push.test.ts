@@ -1,25 +1,14 @@
 /** Subscribing this browser for real: Chromium, a stand-in of its push service, and Relay's pushes. */
 
 import { expect } from "bun:test";
-import type { Page } from "playwright-core";
-import { ask, type Person } from "../support/client.ts";
+import { ask } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { browserTests, lookAt, openTab } from "./browser.ts";
-import { createSubscriber } from "./subscriber.ts";
+import { channelsOf, createSubscriber, endpointIn } from "./subscriber.ts";
 import { clickOn, shownBy, shownIn, untilWorkerSees, workerOf } from "./worker-pushes.ts";
 
 const webTest = browserTests({ notifications: true });
 const { push, start, subscribe } = await createSubscriber();
-
-const channelsOf = async ({ send }: Pick<Person, "send">): Promise<any[]> =>
-  (await send("GET /v1/channels")).body.channels;
-
-/** Endpoint of the browser's subscription; null without one. */
-const endpointIn = (page: Page) =>
-  page.evaluate(async () => {
-    const { pushManager } = await navigator.serviceWorker.ready;
-    return (await pushManager.getSubscription())?.endpoint ?? null;
-  });
 
 webTest(
   "one tap subscribes; a test arrives; a question is shown, and replaced by its end",

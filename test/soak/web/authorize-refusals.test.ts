@@ -1,24 +1,15 @@
 /** Requests for access that are repeated, invalid, or seen by a browser in its trial. */
 
 import { expect } from "bun:test";
-import type { Page } from "playwright-core";
 import { startTestApp } from "../../support/app.ts";
 import { createAgent, createPerson, pair } from "../../support/client.ts";
-import { startProgram } from "../../web/authorize-scene.ts";
-import { browserTests, expectComplaints, go, openPage, untilSteady } from "../../web/browser.ts";
+import { press, startProgram, TITLE } from "../../web/authorize-scene.ts";
+import { browserTests, expectComplaints, go, openPage } from "../../web/browser.ts";
 import { violations } from "../../web/page-checks.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
 const { url } = app;
-
-const press = async (page: Page, name: string) => {
-  const button = page.getByRole("button", { name, exact: true });
-  await untilSteady(button);
-  await button.click();
-};
-
-const TITLE = "A program asks for access";
 
 webTest(
   "a program that requests access again is offered its agent, and may be denied",

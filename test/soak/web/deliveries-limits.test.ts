@@ -1,10 +1,9 @@
 /** Receipts without a connection, and long lines about how far a question got. */
 
 import { expect } from "bun:test";
-import type { Page } from "playwright-core";
 import { startTestApp } from "../../support/app.ts";
 import { startApple } from "../../support/apple.ts";
-import { ask, createPair, DEVICE, type Person } from "../../support/client.ts";
+import { ask, createPair, DEVICE } from "../../support/client.ts";
 import { startNtfy } from "../../support/ntfy.ts";
 import { until } from "../../support/until.ts";
 import {
@@ -15,30 +14,13 @@ import {
   PHONE,
   untilLive,
 } from "../../web/browser.ts";
+import { isShown, receiptsOf } from "../../web/deliveries-scene.ts";
 import { untilSettled, violations } from "../../web/page-checks.ts";
 
 const webTest = browserTests();
 const apple = await startApple();
 const ntfy = await startNtfy();
 const app = await startTestApp({ env: apple.env("SANDBOX") });
-
-const deliveriesOf = async ({ send }: Person, id: string): Promise<any[]> =>
-  (await send(`GET /v1/questions/${id}/deliveries`)).body.deliveries;
-async function pageOf(person: Person, id: string) {
-  return (await deliveriesOf(person, id)).find(({ target }) => target.type === "page");
-}
-const isShown = async (person: Person, id: string) => (await pageOf(person, id))?.shown_at != null;
-
-/** Question and event of each receipt that the page sends from now on. */
-function receiptsOf(page: Page) {
-  const sent: string[] = [];
-  page.on("request", (request) => {
-    if (!request.url().includes("deliveries.receive")) return;
-    const { question_id, event } = request.postDataJSON();
-    sent.push(`${event} ${question_id}`);
-  });
-  return sent;
-}
 
 webTest("receipts without a connection are sent once the page is back", async () => {
   expectComplaints(/Failed to load resource|ERR_/);

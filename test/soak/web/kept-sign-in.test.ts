@@ -12,6 +12,7 @@ import {
   keptIn,
   openPage,
   press,
+  tokenIn,
   untilLive,
 } from "../../web/browser.ts";
 
@@ -21,7 +22,6 @@ const app = await startTestApp();
 const empty = await startTestApp();
 const NOISE = /Failed to load resource|ERR_|401/;
 
-const tokenIn = (page: Page) => page.evaluate(() => localStorage.getItem("relay.token"));
 const unknown = (page: Page) =>
   page.getByRole("status").getByText("doesn't recognize this browser's sign-in");
 const retry = (page: Page) => page.getByRole("button", { name: "Retry" });

@@ -3,45 +3,22 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { startTestApp } from "../../support/app.ts";
-import { client, createPerson, newToken, type Person } from "../../support/client.ts";
+import { client, createPerson, newToken, sessionsOf } from "../../support/client.ts";
 import { until } from "../../support/until.ts";
 import {
   browserTests,
   expectComplaints,
   go,
-  LAN_NAME,
   openPage,
+  tokenIn,
   untilLive,
 } from "../../web/browser.ts";
 import { violations } from "../../web/page-checks.ts";
+import { OF_PLAIN_HTTP, pairingsAt } from "../../web/pairing-scene.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
-/** The page's address as another device on the network uses it, over plain http. */
-const lan = app.url.replace("127.0.0.1", LAN_NAME);
-
-const OF_PLAIN_HTTP = /Cross-Origin-Opener-Policy/;
-
-const sessionsOf = async ({ send }: Pick<Person, "send">) =>
-  (await send("GET /v1/sessions")).body.sessions;
-const tokenIn = (page: Page) => page.evaluate(() => localStorage.getItem("relay.token"));
-
-/** What serves the page's address at the moment. */
-const atOf = (url: string) => url.slice(lan.length + 1);
-
-/** A pairing code of the account, with a link for the network. */
-async function newCode({ token }: Pick<Person, "token">) {
-  const response = await fetch(`${app.url}/v1/pairings`, {
-    method: "POST",
-    body: "{}",
-    headers: {
-      authorization: `Bearer ${token}`,
-      "content-type": "application/json",
-      host: new URL(lan).host,
-    },
-  });
-  return (await response.json()) as { code: string; url: string };
-}
+const { lan, atOf, newCode } = pairingsAt(app.url);
 
 /** The server claims the code, and its response is lost. */
 const loseClaim = (page: Page) =>

@@ -1,23 +1,13 @@
 /** Recovery codes when a response is lost, or another browser makes one. */
 
 import { expect } from "bun:test";
-import type { Page } from "playwright-core";
 import { startTestApp } from "../../support/app.ts";
 import { client, createPerson } from "../../support/client.ts";
-import { browserTests, expectComplaints, openPage, untilLive } from "../../web/browser.ts";
+import { browserTests, expectComplaints, openPage, tokenIn, untilLive } from "../../web/browser.ts";
+import { button, codeOn, field } from "../../web/recovery-scene.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
-
-const FORM = /^([0-9A-Z]{4}-){7}[0-9A-Z]{4}$/;
-const codeOn = async (page: Page): Promise<string> => {
-  const code = (await page.locator("code").textContent())!;
-  expect(code).toMatch(FORM);
-  return code;
-};
-const button = (page: Page, name: string | RegExp) => page.getByRole("button", { name });
-const kept = (page: Page) => page.evaluate(() => localStorage.getItem("relay.token"));
-const field = (page: Page) => page.getByLabel("Recovery code or account token");
 
 webTest("a code made in another browser ends the reminder here", async () => {
   const page = await openPage(app.url);
@@ -26,7 +16,7 @@ webTest("a code made in another browser ends the reminder here", async () => {
   await button(page, "Continue and save one later").click();
   await button(page, "Not now").click();
   await untilLive(page);
-  await client(app.url, (await kept(page))!)("POST /v1/account/recovery-code", {});
+  await client(app.url, (await tokenIn(page))!)("POST /v1/account/recovery-code", {});
   await page.reload();
   await page.getByText("You have a recovery code now").waitFor();
   await page.reload();
@@ -73,7 +63,7 @@ webTest(
         await button(page, /^Continue$/).click();
         await untilLive(page);
       }
-      expect(await kept(page)).toBe(token);
+      expect(await tokenIn(page)).toBe(token);
       expect((await person.send("GET /v1/sessions")).body.sessions).toHaveLength(2);
       expect(await page.evaluate(() => localStorage.getItem("relay.recovery"))).toBeNull();
       if (replaced) continue;

@@ -3,15 +3,13 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { startTestApp } from "../../support/app.ts";
-import { client, createPerson, type Person, pair } from "../../support/client.ts";
+import { client, createPerson, pair, sessionsOf } from "../../support/client.ts";
 import { until } from "../../support/until.ts";
 import { browserTests, expectComplaints, openPage, untilLive } from "../../web/browser.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
 
-const sessionsOf = async ({ send }: Pick<Person, "send">) =>
-  (await send("GET /v1/sessions")).body.sessions;
 const statusOf = async (token: string) => (await client(app.url, token)("GET /v1/account")).status;
 const signOut = (page: Page) => page.getByRole("button", { name: "Sign out", exact: true });
 

@@ -1,25 +1,14 @@
 /** Subscriptions of this browser that end, change or cannot be made. */
 
 import { expect } from "bun:test";
-import type { Page } from "playwright-core";
-import { ask, type Person, pair } from "../../support/client.ts";
+import { ask, pair } from "../../support/client.ts";
 import { until } from "../../support/until.ts";
 import { browserTests, expectComplaints, openProfile, openTab } from "../../web/browser.ts";
-import { createSubscriber } from "../../web/subscriber.ts";
+import { channelsOf, createSubscriber, endpointIn } from "../../web/subscriber.ts";
 import { workerOf } from "../../web/worker-pushes.ts";
 
 const webTest = browserTests({ notifications: true });
 const { push, start, subscribe } = await createSubscriber();
-
-const channelsOf = async ({ send }: Pick<Person, "send">): Promise<any[]> =>
-  (await send("GET /v1/channels")).body.channels;
-
-/** Endpoint of the browser's subscription; null without one. */
-const endpointIn = (page: Page) =>
-  page.evaluate(async () => {
-    const { pushManager } = await navigator.serviceWorker.ready;
-    return (await pushManager.getSubscription())?.endpoint ?? null;
-  });
 
 webTest(
   "a channel that is gone is created again with its settings when the page opens",
