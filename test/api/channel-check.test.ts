@@ -1,10 +1,11 @@
 /** Why a channel would not work here, before it is created (ยง19.2.11). */
 
 import { expect, test } from "bun:test";
-import { systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
 import { RATES } from "../../src/limits.ts";
 import { startTestApp } from "../support/app.ts";
 import { createPerson } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
 import { startNtfy } from "../support/ntfy.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { startTelegram } from "../support/telegram.ts";
@@ -28,8 +29,10 @@ const telegram = await startTelegram({ clock: systemClock });
 const CLOSED = "http://127.0.0.1:9";
 const OWN = "https://relay.example/relay";
 
-const start = async (env: Record<string, string>) => {
-  const app = await startTestApp({ env: { PUBLIC_URL: OWN, ...env }, outbound: { resolve } });
+const start = async (env: Record<string, string>, clock: Clock = systemClock) => {
+  const app = await startTestApp({
+    ...{ clock, env: { PUBLIC_URL: OWN, ...env }, outbound: { resolve } },
+  });
   const person = await createPerson(app.local_url);
   const check = (body: object) => person.send("POST /v1/channels/check", body);
   return { person, check, codeOf: async (body: object) => (await check(body)).body.problem };
@@ -100,7 +103,7 @@ test("a check needs the fields of its type, and counts as a use of an address [ย
     const { status, body: refusal } = await check(body);
     expect([body, status, Object.keys(refusal.fields)]).toEqual([body, 422, ["url"]]);
   }
-  const limited = await start({ ...services, RATE_LIMITS: "on" });
+  const limited = await start({ ...services, RATE_LIMITS: "on" }, createTestClock());
   let checks = 0;
   while ((await limited.check(webhook("https://10.1.2.3/"))).status === 200) checks++;
   expect(checks).toBe(RATES.address_uses.quota);

@@ -140,4 +140,4 @@ test("large changes of one account reach another process, and end no stream ther
   expect(two.log()).not.toContain("store lost");
   own_stream.close();
   other_stream.close();
-}, 120_000);
+}, 300_000);

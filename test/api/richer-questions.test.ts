@@ -125,7 +125,7 @@ test("100 questions with the largest contexts fit in one list page [§2.5.2] [§
   expect(Number(headers.get("content-length") ?? 0)).toBeLessThan(64 * 1024);
   const one = await person.send(`GET /v1/questions/${body.questions[0].id}`);
   expect(one.body.context).toBe(context);
-}, 120_000);
+}, 300_000);
 
 test("with allow_other any text is an answer, and a text equal to an option is that option [§5.7.4(2)]", async () => {
   const { person, agent } = await createPair(app.url);

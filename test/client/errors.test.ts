@@ -41,7 +41,7 @@ test("a problem becomes an error with its code, status, fields and detail [§9.1
 });
 
 test("a rate limit error has the seconds of Retry-After [§10.6.2]", async () => {
-  const limited = await startTestApp({ env: { RATE_LIMITS: "on" } });
+  const limited = await startTestApp({ clock: createTestClock(), env: { RATE_LIMITS: "on" } });
   const client = createClient({ url: limited.url });
   for (let i = 0; i < 20; i++) await client.attest.challenge();
   const error = await errorOf(client.attest.challenge());

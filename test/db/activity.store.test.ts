@@ -281,7 +281,7 @@ test("log entries that an unavailable store did not accept are written once it i
     ...Array(5).fill("GET /v1/questions"),
     ...Array(3).fill("GET /v1/tasks"),
   ]);
-}, 120_000);
+}, 300_000);
 
 test("while the store stays away, entries cannot fill the memory, and none is written twice", async () => {
   const { url } = await createTestStore();

@@ -188,7 +188,7 @@ server(
     expect(told).toEqual(["store unavailable", "request log entries dropped"]);
     sqld!.thaw();
   },
-  120_000,
+  300_000,
 );
 
 server(
@@ -198,7 +198,7 @@ server(
       (sqld) => sqld.kill(),
       (sqld) => sqld.restart(),
     ),
-  120_000,
+  300_000,
 );
 
 server(
@@ -208,7 +208,7 @@ server(
       (sqld) => sqld.freeze(),
       (sqld) => sqld.thaw(),
     ),
-  120_000,
+  300_000,
 );
 
 server(
@@ -244,7 +244,7 @@ server(
     else expectUnavailable(result!);
     stream.close();
   },
-  120_000,
+  300_000,
 );
 
 embedded(
@@ -307,7 +307,7 @@ embedded(
     stream.close();
     await expectOneOutage(app);
   },
-  120_000,
+  300_000,
 );
 
 embedded(
@@ -329,5 +329,5 @@ embedded(
     await lock.release();
     expect((await writing).status).toBe(201);
   },
-  120_000,
+  300_000,
 );

@@ -253,7 +253,7 @@ test(
     expect(await counts()).toEqual(KEPT);
     await store.close();
   }),
-  120_000,
+  300_000,
 );
 
 /** The number of rows of an account and its keys in every table that has any, by table. */

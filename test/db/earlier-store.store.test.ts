@@ -47,4 +47,4 @@ test("a store of 0.1.0 with data of every kind reads and pushes as 0.1.0 did", a
   expect(sorted(sent)).toEqual(sorted(recorded.pushes));
   expect(new Set(sent.map(({ payload }) => payload.relay.event)).size).toBeGreaterThan(6);
   expect(apple.faults).toEqual([]);
-}, 120_000);
+}, 300_000);

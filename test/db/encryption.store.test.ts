@@ -103,7 +103,7 @@ test("with a key, every channel works, and no address or secret of one is in the
   expect(planted.filter((one) => isInFiles(folder, one))).toEqual([]);
   // A server encrypts no file, which shows that this would be found.
   expect(isInFiles(folder, made.person.account.id)).toBe(STORE_KIND === "server");
-}, 120_000);
+}, 300_000);
 
 test("a start with the wrong key, without one, or with one for a plain store is refused and changes nothing [§11.4.11]", async () => {
   const NEEDS = /^DATABASE_URL: the store is encrypted; set DATABASE_ENCRYPTION_KEY to its key/;
@@ -207,7 +207,7 @@ test("the key of a store can be set, changed and removed, and its channels work 
   await works(again, made);
   await stop(again);
   expect(readdirSync(folder).filter((name) => name.includes("rekey"))).toEqual([]);
-}, 120_000);
+}, 300_000);
 
 embedded(
   "the key of a file in use is not changed, and the file stays as it is [§11.4.11]",

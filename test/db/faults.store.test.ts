@@ -150,7 +150,7 @@ embedded(
     expect((await agent.send("GET /v1/tasks")).body.tasks.slice(1)).toEqual(before);
     await until(() => linesOf(app.log(), "store is back").length === 1);
   },
-  120_000,
+  300_000,
 );
 
 embedded(
@@ -183,7 +183,7 @@ embedded(
       /^Relay cannot start: DATABASE_URL: the store cannot be opened at \/proc\/relay\/relay.db by the user \S.* \(ENOENT\)$/,
     );
   },
-  120_000,
+  300_000,
 );
 
 embedded(
@@ -206,7 +206,7 @@ embedded(
       /^Relay cannot start: DATABASE_URL: the store cannot be opened at \S+ by the user \S.* \(EROFS\)$/,
     );
   },
-  120_000,
+  300_000,
 );
 
 /** Each way to take the file away from a running server. */
@@ -247,7 +247,7 @@ embedded.each(TAKEN)(
     expect(fault).toMatchObject({ level: "error" });
     expect(linesOf(app.log(), "ending")).toHaveLength(1);
   },
-  120_000,
+  300_000,
 );
 
 embedded(
@@ -284,7 +284,7 @@ embedded(
     expect(linesOf(app.log(), "corrupt")).toHaveLength(1);
     expect(linesOf(app.log(), "internal error")).toEqual([]);
   },
-  120_000,
+  300_000,
 );
 
 embedded("only the owner can read the store and its folder", async () => {

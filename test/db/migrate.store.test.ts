@@ -131,7 +131,7 @@ test("four processes that start at once on a new store all start and serve it", 
   const { body } = await person.send("GET /v1/keys");
   expect(body.keys[0].counts.todo).toBe(1);
   expect(await readAll(url, "select hash from relay_migrations")).toHaveLength(FILES.length);
-}, 120_000);
+}, 300_000);
 
 test("of processes that start at once, one applies each migration", async () => {
   const code = copyCode();
@@ -153,7 +153,7 @@ test("of processes that start at once, one applies each migration", async () => 
     await sqld?.kill();
   }
   for (const { end } of openers) end();
-}, 120_000);
+}, 300_000);
 
 test("a failing migration changes nothing, stops the start, and applies once repaired", async () => {
   const code = copyCode();
@@ -173,7 +173,7 @@ test("a failing migration changes nothing, stops the start, and applies once rep
   expect(await opener.open(url)).toBe("up");
   expect(await readAll(url, "select n from proof")).toEqual([]);
   opener.end();
-}, 120_000);
+}, 300_000);
 
 test("a start on an up-to-date store applies nothing", async () => {
   const { url } = await createEmptyStore();
@@ -186,7 +186,7 @@ test("a start on an up-to-date store applies nothing", async () => {
   const answer = await client(again.url, person.token)("GET /v1/account");
   expect(answer).toMatchObject({ status: 200, body: person.account });
   expect([await schemaOf(url), await claims()]).toEqual(before);
-}, 120_000);
+}, 300_000);
 
 test("a migrated store has exactly the tables, columns and indexes of the schemas in db", async () => {
   const { url } = await createEmptyStore();

@@ -200,7 +200,7 @@ test("a value that only a newer version knows causes no error anywhere, and stay
     });
     await run(`update ${table} set ${name} = ? ${where}`, [row!.before as string, place]);
   }
-}, 120_000);
+}, 300_000);
 
 /** A name of the row: tables without a rowid have a key instead. */
 const rowidOf = (table: string): string =>

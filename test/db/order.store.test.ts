@@ -80,7 +80,7 @@ test("changes of one task by two processes reach every stream in one order, each
     const stored = await client(url, person.token)(`GET /v1/tasks/${task.id}`);
     expect(stored.body).toEqual(shown.at(-1)!);
   }
-}, 120_000);
+}, 300_000);
 
 test(
   "counts, lists and events of two busy processes agree [§2.3.5] [§7.4.1]",
@@ -156,5 +156,5 @@ test(
       }
     }
   }),
-  120_000,
+  300_000,
 );

@@ -100,7 +100,7 @@ server(
     expect((await healthOf(relay.url)).body).not.toHaveProperty("problems");
     expect(relay.log()).not.toContain('"status":500');
   },
-  120_000,
+  300_000,
 );
 
 server(
@@ -129,7 +129,7 @@ server(
     expect((await other.agent.send(`GET /v1/tasks/${theirs.id}`)).status).toBe(503);
     expect((await healthOf(second.url)).status).toBe(503);
   },
-  120_000,
+  300_000,
 );
 
 server("a store that loses its tables is 503, not 500 [§11.4.9]", async () => {
@@ -166,7 +166,7 @@ server(
     const task = await createTask(agent.send, { title: "Seen" });
     await until(() => JSON.stringify(stream.events).includes(task.id));
   },
-  120_000,
+  300_000,
 );
 
 server(

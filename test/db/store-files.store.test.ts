@@ -80,7 +80,7 @@ embedded(
       expect((await send(`GET /v1/tasks/${one.id}`)).body).toEqual(one);
     }
   },
-  120_000,
+  300_000,
 );
 
 embedded(
@@ -105,7 +105,7 @@ embedded(
     const send = client((await start(path)).url, agent.secret);
     expect((await send(`GET /v1/tasks/${task.id}`)).body).toEqual(task);
   },
-  120_000,
+  300_000,
 );
 
 /** Each way to lose the file of a log, or to get another one. */
@@ -159,7 +159,7 @@ embedded.each(ORPHANED)(
     const again = client((await start(path)).url, agent.secret);
     expect((await again(`GET /v1/tasks/${task.id}`)).body).toEqual(task);
   },
-  120_000,
+  300_000,
 );
 
 embedded(
@@ -185,7 +185,7 @@ embedded(
     const send = client((await start(path)).url, agent.secret);
     expect((await send(`GET /v1/tasks/${task.id}`)).body).toEqual(task);
   },
-  120_000,
+  300_000,
 );
 
 embedded(
@@ -201,7 +201,7 @@ embedded(
       expect((await send(`GET /v1/tasks/${task.id}`)).body).toEqual(task);
     }
   },
-  120_000,
+  300_000,
 );
 
 embedded(
@@ -224,7 +224,7 @@ embedded(
       await stop(relay);
     }
   },
-  120_000,
+  300_000,
 );
 
 embedded(
@@ -249,7 +249,7 @@ embedded(
       }
     }
   },
-  120_000,
+  300_000,
 );
 
 embedded(
@@ -278,7 +278,7 @@ embedded(
       await createPair(relay.url);
     }
   },
-  120_000,
+  300_000,
 );
 
 embedded(
@@ -294,5 +294,5 @@ embedded(
     expect(again.output()).not.toContain("Created");
     expect(again.log()).not.toContain("store created");
   },
-  120_000,
+  300_000,
 );

@@ -37,7 +37,7 @@ test("the scripts of the pages and the service worker run in Safari 16.4", () =>
   expect(found.length).toBeGreaterThan(20);
   for (const [name, script] of found) expect([name, newerIn(script)]).toEqual([name, []]);
   // Swagger UI takes seconds.
-}, 120_000);
+}, 300_000);
 
 test("the styles of the pages need nothing that Safari 16.4 lacks", () => {
   const found = [...files].filter(([name]) => name.endsWith(".css"));

@@ -43,7 +43,7 @@ test.if(Bun.which("curl") !== null)(
       expect(shell.output()).toContain(part);
     }
   },
-  120_000,
+  300_000,
 );
 
 test("README's relay command prints what relay prints, and nothing about the script", () => {
@@ -125,7 +125,7 @@ test("the TypeScript programs of docs/clients.md ask, and find the task done", a
   using listing = run(trpc);
   expect(await listing.ended).toBe(0);
   expect(listing.output()).toContain("Ship version 2");
-}, 120_000);
+}, 300_000);
 
 test("docs/clients.md names every client of README and every tool", () => {
   const named = sectionOf(readme, "Connect an agent").matchAll(/^\| \[(.+?)\]/gm);

@@ -172,7 +172,7 @@ test("each common request costs the statements, rows and round trips of docs/per
   }
   expect(wrong, "If this is on purpose: the rows for docs/performance.md").toEqual([]);
   expect([...table.keys()]).toEqual(Object.keys(requests));
-}, 120_000);
+}, 300_000);
 
 /** The row of a request for the table: the figures of this run's store, and those of the other store as they are. */
 function rowWith(

@@ -6,6 +6,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { RATES } from "../../src/limits.ts";
 import { startTestApp } from "../support/app.ts";
+import { createTestClock } from "../support/clock.ts";
 import { tempFolder } from "../support/temp.ts";
 
 const path = join(tempFolder(), "relay");
@@ -46,6 +47,7 @@ test("a server that runs from the sources hands out nothing [§5.12.4]", async (
 test("downloads are limited for each address, and for all addresses together [§10.6.1 downloads]", async () => {
   writeFileSync(path, "program");
   const app = await startTestApp({
+    clock: createTestClock(),
     program: { path, platform: "linux-x64" },
     env: { RATE_LIMITS: "on", TRUST_PROXY: "1" },
   });

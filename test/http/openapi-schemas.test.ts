@@ -49,7 +49,7 @@ test("Spectral finds no fault in the OpenAPI document", async () => {
   const spectral = new Spectral();
   spectral.setRuleset({ extends: [oas], rules: { "oas3-parameter-description": "warn" } } as never);
   expect(await spectral.run(structuredClone(document))).toEqual([]);
-}, 120_000);
+}, 300_000);
 
 test("Redocly finds no fault in the OpenAPI document", async () => {
   const config = await createConfig({ extends: ["recommended-strict"] });
@@ -60,7 +60,7 @@ test("Redocly finds no fault in the OpenAPI document", async () => {
   const links =
     /`\/v1\/channels\/links\/{link_id}` and `\/v1\/channels\/{channel_id}\/(test|reached)`/;
   expect(faults.filter((fault) => !links.test(fault))).toEqual([]);
-}, 120_000);
+}, 300_000);
 
 test("every number in the OpenAPI document has a format that holds its values", () => {
   const numbers = nodes.filter(([, { type }]) => [type].flat().includes("number"));

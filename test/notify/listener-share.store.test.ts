@@ -59,4 +59,4 @@ test("listeners that hang, flood, send 60 KB lines or never end one leave anothe
   }
   expect(Math.max(...seconds)).toBeLessThan(await allowed(2));
   expect(hostile[1]!.subscribed.length).toBeLessThan(3 * EACH);
-}, 120_000);
+}, 300_000);

@@ -238,7 +238,7 @@ test("a web page in the place of the server, and ends in a row, show on the chan
     await advance(61);
     expect(await read()).toMatchObject({ state: "ok", last_error: null });
   }
-}, 120_000);
+}, 300_000);
 
 test("a topic that is refused is failing alone; the others of its server go on [§19.8.4]", async () => {
   const { ntfy, begin, advance } = await createWorld();
@@ -296,7 +296,7 @@ test("an account's refused topics take no place from channels of others on the s
   await tap(sent, "Yes");
   expect((await added.ended(asked)).answer).toBe("Yes");
   expect(await added.read()).toMatchObject({ state: "ok", last_error: null });
-}, 120_000);
+}, 300_000);
 
 test("subscriptions that were divided become one again once all of them work [§19.8.4]", async () => {
   const { ntfy, begin, advance } = await createWorld();

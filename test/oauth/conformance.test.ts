@@ -64,4 +64,4 @@ test("Relay passes the conformance suite as an authorization server, with a pers
     "authorization-server-metadata",
     "authorization-server-metadata-cimd",
   ]);
-}, 120_000);
+}, 300_000);

@@ -326,4 +326,4 @@ test("any mix of changes in two processes, with faults, happens one after the ot
     }),
     { numRuns: 60, seed: SEED },
   );
-}, 120_000);
+}, 300_000);

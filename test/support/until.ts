@@ -4,7 +4,7 @@
  * Milliseconds of pauses after which a test gives up. Time beyond the pauses does not count, so that a test does
  * not fail because the machine is slow.
  */
-const TIME_LIMIT = 30_000;
+const TIME_LIMIT = 60_000;
 
 /** Pauses between checks take this many times as long as a check, so that waiting costs little. */
 const PAUSE = 4;

@@ -38,6 +38,9 @@ const ARGS = [
   `--host-resolver-rules=MAP ${LAN_NAME} 127.0.0.1`,
 ];
 
+/** Milliseconds that a browser may take for anything: seconds become a minute on a busy machine. */
+const LIMIT = 100_000;
+
 export const PHONE = { width: 390, height: 844 };
 export const DESK = { width: 1440, height: 900 };
 
@@ -55,7 +58,7 @@ let with_worker = false;
 function launch(executablePath: string): Promise<Browser> {
   let browser = browsers.get(executablePath);
   if (!browser) {
-    browser = chromium.launch({ executablePath, args: ARGS });
+    browser = chromium.launch({ executablePath, args: ARGS, timeout: LIMIT });
     browsers.set(executablePath, browser);
     // A crash fails only its own file.
     void browser.then((one) => one.once("disconnected", () => browsers.delete(executablePath)));
@@ -147,6 +150,7 @@ export async function openOwnBrowser(
     executablePath: path!,
     headless,
     args: [...ARGS, ...args],
+    timeout: LIMIT,
   });
   own_browsers.push(context);
   return listenTo(context);
@@ -168,7 +172,7 @@ function settingsOf(options: OpenOptions) {
 
 /** From now on the test fails on unexpected console messages of this context. */
 function listenTo(context: BrowserContext): BrowserContext {
-  context.setDefaultTimeout(50_000);
+  context.setDefaultTimeout(LIMIT);
   context.on("console", (message) => {
     const text = message.text();
     if (message.type() !== "debug" && !BLOCKED.test(text)) complaints.push(text);

@@ -60,5 +60,5 @@ webTest(
     await page.getByRole("link", { name: "the web page" }).first().click();
     await page.waitForURL(({ pathname }) => pathname === "/");
   },
-  120_000,
+  300_000,
 );

@@ -113,6 +113,6 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
       );
       expect(wrapped).toBe(true);
     },
-    120_000,
+    300_000,
   );
 }

@@ -85,7 +85,7 @@ webTest(
     expect(relay.log()).not.toContain(person.token);
     expect(page.url()).not.toContain("mca_");
   },
-  120_000,
+  300_000,
 );
 
 webTest("changes during a load are not lost, and deleted resources do not come back", async () => {

@@ -126,7 +126,7 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
       expect(answer.body.code).toBe("account_creation_off");
       expect(Object.entries(found).filter(([, list]) => list.length > 0)).toEqual([]);
     },
-    120_000,
+    300_000,
   );
 }
 
