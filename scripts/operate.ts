@@ -10,6 +10,7 @@ import { compose } from "./operate/compose.ts";
 import { container } from "./operate/container.ts";
 import { encryption } from "./operate/encryption.ts";
 import { fronts } from "./operate/fronts.ts";
+import { hangingDisk } from "./operate/hanging-disk.ts";
 import { litestream } from "./operate/litestream.ts";
 import { monitoring } from "./operate/monitoring.ts";
 import { rollingRestart } from "./operate/rolling-restart.ts";
@@ -25,6 +26,7 @@ const RECIPES: readonly ((line: typeof print, place: Place) => Promise<boolean>)
   ...[tls, fronts, tunnels],
   // The longest.
   backups,
+  hangingDisk,
   rollingRestart,
 ];
 
