@@ -1,9 +1,10 @@
 /** The backups of a store that runs with `keep` made. */
 
-import { lstat, readdir, rm } from "node:fs/promises";
+import { lstat, readdir, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { showPath } from "../../src/config-files.ts";
 import { codeOf } from "../../src/log.ts";
-import { BackupError, placeError, timeIn } from "./backup-files.ts";
+import { BackupError, timeIn } from "./backup-files.ts";
 import { type Origin, originOf } from "./origin.ts";
 
 /** Seconds. A backup from later than this was made while a clock was wrong, then or now. */
@@ -59,13 +60,13 @@ export async function removeOld(
     ...all.filter((one) => !isLater(one)).slice(keep),
     ...all.filter(isLater).slice(keep),
   ].filter((one) => one.file !== made);
-  let fault: BackupError | null = null;
-  for (const one of surplus) {
-    await rm(one.file, { force: true }).catch((error) => {
-      fault = placeError(one.file, error);
+  const left: string[] = [];
+  for (const { file: path } of surplus) {
+    await unlink(path).catch((error: unknown) => {
+      // Another process may have removed it.
+      if (codeOf(error) !== "ENOENT") left.push(`${showPath(path)} (${codeOf(error)})`);
     });
   }
-  if (fault === null) return surplus.map((one) => one.file);
-  const { message } = fault as BackupError;
-  throw new BackupError(`the backup is made, but an older one cannot be removed: ${message}`);
+  if (left.length === 0) return surplus.map((one) => one.file);
+  throw new BackupError(`the backup is made, but an older one cannot be removed: ${left[0]}`);
 }

@@ -17,7 +17,7 @@ export const NOT_ENCRYPTED =
 
 export const UNFINISHED = "relay restore or relay migrate is not complete; run it again";
 
-/** A libSQL server has this table from the begin of `relay restore` or `relay migrate` until one is complete. */
+/** A libSQL server has this table from the start of `relay restore` or `relay migrate` until one is complete. */
 export const UNFINISHED_TABLE = "relay_restoring";
 
 /** A backup has this table beside those of the store. */

@@ -78,7 +78,7 @@ export async function checkStoreFile(
   if (alone !== null && with_log !== null && alone !== with_log) refuseLog();
 }
 
-/** Beside the path, from the begin of a restore or move to it until one is complete. */
+/** Beside the path, from the start of a restore or move to it until one is complete. */
 export const unfinishedMark = (path: string): string =>
   join(dirname(path), `.${basename(path)}.unfinished.txt`);
 
