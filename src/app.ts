@@ -386,6 +386,7 @@ export async function createApp(
     listener,
     webhooks: core.webhooks,
     openPages: core.openPages,
+    unsent,
     /**
      * Stops gracefully: serves requests for `drain` seconds (of the configuration when absent), while `/health` says
      * that it stops, then ends streams and waits. A second call waits for the first.

@@ -130,6 +130,8 @@ async function leaveActivities({ store }: Awaited<ReturnType<typeof open>>) {
   const leftovers = [
     "live_activities (account_id, device_id, task_id, key_id, push_token, created_at, updated_at) select account_id, 'dev_x', id, key_id, 'ab', 0, 0 from tasks",
     "live_activities (account_id, device_id, task_id, key_id, push_token, created_at, updated_at) select account_id, 'dev_y', id, key_id, 'cd', 0, 0 from tasks group by account_id",
+    // A process that lives, whose pages the jobs do not forget however far time has moved.
+    "page_processes (id, until) values ('x', 9000000000000)",
     "open_pages (account_id, process_id) select id, 'x' from accounts",
     "push_records (apns_id, account_id, device_id, key_id, kind, about, environment, outcome, attempts, created_at, done_at) select id, account_id, 'dev_x', key_id, 'task', id, 'sandbox', 'sent', 1, 0, 0 from tasks",
   ];
