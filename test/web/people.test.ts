@@ -4,6 +4,7 @@ import { expect } from "bun:test";
 import { ADMIN, adminClient } from "../support/admin.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, claim, client, createAgent, createPerson } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
 import { until } from "../support/until.ts";
 import { lookAgain, people, signIn, untilLive } from "./admin-page.ts";
 import {
@@ -27,7 +28,9 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
     `an administrator invites a person, names, lets back in, blocks, unblocks and deletes: ${name}`,
     async () => {
       expectComplaints(/401|403|404/);
-      const app = await startTestApp({ env: { ...ADMIN, ACCOUNT_CREATION: "off" } });
+      // That a busy machine let the process stand still would be worth a look.
+      const timers = createTestClock();
+      const app = await startTestApp({ timers, env: { ...ADMIN, ACCOUNT_CREATION: "off" } });
       const admin = adminClient(app.url);
       const context = await openProfile(app.url, { size });
       const page = await context.newPage();
@@ -155,7 +158,7 @@ webTest(
 );
 
 webTest("a hundred people load in pages, and a fault is told in the admin's words", async () => {
-  const app = await startTestApp({ env: ADMIN });
+  const app = await startTestApp({ timers: createTestClock(), env: ADMIN });
   const admin = adminClient(app.url);
   for (let i = 0; i < 100; i++) {
     const { account } = await createPerson(app.url);
