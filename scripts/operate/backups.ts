@@ -257,7 +257,7 @@ async function run(kind: "file" | "server", print: Print): Promise<string[]> {
     // To the other kind and back.
     const away = kind === "file" ? await newServer("away") : `file:${join(folder, "away.db")}`;
     const back = kind === "file" ? `file:${join(folder, "back.db")}` : await newServer("back");
-    if (kind === "file") await relay(["migrate", target, away], "", { kill_after: 2_000 });
+    if (kind === "file") await relay(["migrate", target, away], "", { kill_after: 700 });
     for (const [from, to] of [
       [target, away],
       [away, back],
