@@ -10,6 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { post, startRelay, startSqld, stopAll, times } from "../../bench/process.ts";
+import { within } from "../../bench/within.ts";
 import { freePort } from "../../test/support/sqld.ts";
 
 const CLI = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
@@ -18,6 +19,10 @@ const SIZE = Number(process.env.RELAY_OPERATE_MB ?? 60);
 const CLIENTS = 4;
 /** Commands that are killed, each somewhere in the time that a whole one takes. */
 const KILLS = 3;
+/** Seconds for a command of Relay, for a request, and for a stop. */
+const COMMAND = 300;
+const ANSWER = 30;
+const STOP = 60;
 
 type Print = (line: string) => void;
 
@@ -45,8 +50,9 @@ async function relay(
       ...(replica && { BACKUP_URL: replica }),
     },
     stdio: ["ignore", "pipe", "pipe"],
+    timeout: Math.round(kill_after ?? COMMAND * 1000),
+    killSignal: "SIGKILL",
   });
-  if (kill_after !== undefined) setTimeout(() => child.kill("SIGKILL"), kill_after);
   const texts = [child.stdout, child.stderr].map((one) => new Response(one).text());
   const said = (await Promise.all(texts)).join("").trim();
   return { code: await child.exited, said };
@@ -162,6 +168,7 @@ async function run(kind: "file" | "server", print: Print): Promise<string[]> {
             method: "PATCH",
             headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
             body: JSON.stringify(done),
+            signal: AbortSignal.timeout(ANSWER * 1000),
           });
           if (!response.ok) failed.push(`PATCH: ${response.status}`);
           await response.arrayBuffer();
@@ -233,10 +240,18 @@ async function run(kind: "file" | "server", print: Print): Promise<string[]> {
     await waitFor("the original sends", () => counter.questions() === 1, 240);
     await stop(children, pid);
 
+    /** A server on which the command was killed; a new one if it was done before. */
+    const newServerCut = async (name: string, command: (url: string) => Promise<Result>) => {
+      const cut = await newServer(name);
+      return (await command(cut)).code === 0 ? newServer(`${name}-again`) : cut;
+    };
+    const kill_after = took;
     const target =
-      kind === "file" ? `file:${join(folder, "restored.db")}` : await newServer("restored");
-    if (kind === "server")
-      await relay(["restore", join(folder, "waiting.db")], target, { kill_after: took / 2 });
+      kind === "file"
+        ? `file:${join(folder, "restored.db")}`
+        : await newServerCut("restored", (to) =>
+            relay(["restore", join(folder, "waiting.db")], to, { kill_after }),
+          );
     const restored = await relay(["restore", join(folder, "waiting.db")], target);
     expect(restored.code === 0, `restore: ${restored.said}`);
     print(`  ${restored.said.split("\n")[0]}`);
@@ -255,9 +270,11 @@ async function run(kind: "file" | "server", print: Print): Promise<string[]> {
     );
 
     // To the other kind and back.
-    const away = kind === "file" ? await newServer("away") : `file:${join(folder, "away.db")}`;
+    const away =
+      kind === "file"
+        ? await newServerCut("away", (to) => relay(["migrate", target, to], "", { kill_after }))
+        : `file:${join(folder, "away.db")}`;
     const back = kind === "file" ? `file:${join(folder, "back.db")}` : await newServer("back");
-    if (kind === "file") await relay(["migrate", target, away], "", { kill_after: 700 });
     for (const [from, to] of [
       [target, away],
       [away, back],
@@ -282,7 +299,7 @@ async function run(kind: "file" | "server", print: Print): Promise<string[]> {
 async function stop(children: readonly Bun.Subprocess[], pid: number): Promise<void> {
   const child = children.find((one) => one.pid === pid)!;
   child.kill("SIGTERM");
-  await child.exited;
+  await within(STOP, "a stop", child.exited);
 }
 
 /** The ids of all tasks of a key. */
@@ -292,6 +309,7 @@ async function allTasks(port: number, secret: string): Promise<Set<string>> {
     const query: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
     const response = await fetch(`http://127.0.0.1:${port}/v1/tasks?limit=100${query}`, {
       headers: { authorization: `Bearer ${secret}` },
+      signal: AbortSignal.timeout(ANSWER * 1000),
     });
     const page = (await response.json()) as { tasks: { id: string }[]; next_cursor: string | null };
     for (const { id } of page.tasks) found.add(id);
