@@ -71,9 +71,20 @@ async function untilStill(page: Page): Promise<void> {
   );
 }
 
-/** Expects that no element overflows the window, unless an ancestor clips it. */
+/** Expects that no element overflows the window, unless an ancestor clips it. One that moves away may, until it has gone. */
 export async function expectNoOverflow(page: Page): Promise<void> {
-  const wide = await page.evaluate(() => {
+  let wide: string[] = [];
+  await until(async () => {
+    wide = await overflowing(page);
+    return wide.length === 0;
+  }).catch(() => {});
+  expect(wide).toEqual([]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
+}
+
+/** The elements that overflow the window now. */
+const overflowing = (page: Page) =>
+  page.evaluate(() => {
     const shows = (one: Element): { left: number; right: number } => {
       let { left, right } = one.getBoundingClientRect();
       for (let around = one.parentElement; around; around = around.parentElement) {
@@ -91,9 +102,6 @@ export async function expectNoOverflow(page: Page): Promise<void> {
       })
       .map((one) => one.outerHTML.slice(0, 120));
   });
-  expect(wide).toEqual([]);
-  expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
-}
 
 /** Waits for two frames: by then the page shows what it has received, and has moved the focus. */
 export const drawn = (page: Page) =>
