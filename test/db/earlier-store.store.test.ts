@@ -4,18 +4,19 @@
  */
 
 import { expect, test } from "bun:test";
+import { createClient } from "@libsql/client";
 import { startTestApp } from "../support/app.ts";
 import { startApple } from "../support/apple.ts";
 import { client } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
-import { connectTo, createEmptyStore } from "../support/store.ts";
+import { createEmptyStore } from "../support/store.ts";
 import recorded from "./earlier/store-0.1.0.json";
 
 const DUMP = new URL("./earlier/store-0.1.0.sql", import.meta.url);
 
 test("a store of 0.1.0 with data of every kind reads and pushes as 0.1.0 did", async () => {
   const { url } = await createEmptyStore();
-  const raw = connectTo(url);
+  const raw = createClient({ url });
   await raw.executeMultiple(await Bun.file(DUMP).text());
   raw.close();
 

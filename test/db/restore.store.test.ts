@@ -4,6 +4,7 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { copyFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { createClient } from "@libsql/client";
 import { backupStore } from "../../db/backup/backup.ts";
 import { listBackups } from "../../db/backup/list.ts";
 import { moveStore } from "../../db/backup/move.ts";
@@ -24,7 +25,7 @@ import { startNtfy } from "../support/ntfy.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { rejectionOf } from "../support/rejection.ts";
 import { startSqld } from "../support/sqld.ts";
-import { connectTo, createEmptyStore, createTestStore, STORE_KIND } from "../support/store.ts";
+import { createEmptyStore, createTestStore, STORE_KIND } from "../support/store.ts";
 import { tempFolder } from "../support/temp.ts";
 
 let runs = 0;
@@ -149,14 +150,14 @@ test("moving to the other kind of store and back loses nothing, and refuses a pl
     holder.kill();
     await holder.exited;
   } else {
-    await connectTo(url).executeMultiple(SAMPLE);
+    await createClient({ url }).executeMultiple(SAMPLE);
   }
   const first = await move(url, file);
   expect(first.rows).toBeGreaterThan(2_500);
   expect(String(await rejectionOf(move(url, file)))).toContain("exists; move it away first");
   const { url: back } = await startSqld();
   // A move that was cut off: no Relay starts there, and the next move begins anew.
-  await connectTo(back).batch([
+  await createClient({ url: back }).batch([
     "create table relay_restoring (run text)",
     "insert into relay_restoring values ('before')",
     "create table tasks (id text)",

@@ -2,9 +2,10 @@
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { createClient } from "@libsql/client";
+import { type Client, createClient, type InStatement } from "@libsql/client";
 import { openStore } from "../../db/store/open.ts";
 import { systemClock } from "../../src/clock.ts";
+import { codeOf } from "../../src/log.ts";
 import { type Sqld, startSqld } from "./sqld.ts";
 import { tempFolder } from "./temp.ts";
 
@@ -42,8 +43,33 @@ async function openFolder(folder: string, flags?: readonly string[]): Promise<Te
   return { url: sqld.url, sqld };
 }
 
-/** A separate connection to a store that a server uses too: it waits for the write lock. */
-export const connectTo = (url: string) => createClient({ url, timeout: 30_000 });
+/** Milliseconds of pauses after which a busy store is given up, and of each pause. */
+const BUSY = { most: 30_000, pause: 10 } as const;
+
+/**
+ * A separate connection to a store that a server of this process uses too. It waits for the write lock between its tries:
+ * within one, it would stop the event loop on which the server ends its own transaction.
+ */
+export function connectTo(url: string): Pick<Client, "execute" | "close"> {
+  const connect = () => createClient({ url, timeout: 0 });
+  let client = connect();
+  return {
+    async execute(statement: InStatement) {
+      for (let paused = 0; ; paused += BUSY.pause) {
+        try {
+          return await client.execute(statement);
+        } catch (error) {
+          if (codeOf(error) !== "SQLITE_BUSY" || paused >= BUSY.most) throw error;
+          // The binding leaves the failed statement unfinished, and so the connection in a transaction.
+          client.close();
+          client = connect();
+          await Bun.sleep(BUSY.pause);
+        }
+      }
+    },
+    close: () => client.close(),
+  };
+}
 
 /** A store whose tables are up to date; made once for the process. */
 let migrated: Promise<StoreFiles> | undefined;
