@@ -3,15 +3,13 @@
  * (§5.4.10).
  */
 
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import type { Key } from "../../state/api.ts";
 import { Button } from "../../ui/button.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
-import { TextField } from "../../ui/field.tsx";
-import { Badge, FormProblem } from "../../ui/parts.tsx";
+import { FieldForm } from "../../ui/field-form.tsx";
+import { Badge } from "../../ui/parts.tsx";
 import { toast } from "../../ui/toast.tsx";
-import { useAction } from "../../ui/use-action.ts";
-import { useIsMounted } from "../../ui/use-is-mounted.ts";
 import { useLoaded } from "../../ui/use-loaded.ts";
 import { ProblemNote, useChannelCheck } from "../account/channels/channel-problem.tsx";
 import { STATE_NAMES } from "../account/channels/channel-words.ts";
@@ -98,51 +96,27 @@ interface UrlFormProps {
   readonly onDone: () => void;
 }
 
-/** Asks for the URL, and says before it saves what would not work here. Escape cancels. */
+/** Asks for the URL, and says before it saves what would not work here. */
 function UrlForm({ save, onDone }: UrlFormProps) {
-  const { busy, fault, run } = useAction();
   const [typed, setTyped] = useState("");
   const url = typed.trim();
   const check = useChannelCheck({ type: "webhook", url });
-  const isMounted = useIsMounted();
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    void run(async () => {
-      if (!(await check.passes())) return;
-      await save(url);
-      if (isMounted.current) onDone();
-    });
-  };
   return (
-    <form
-      onSubmit={submit}
-      onKeyDown={({ key }) => key === "Escape" && onDone()}
-      className="mt-4 space-y-3"
-    >
-      <TextField
-        label="URL"
-        name="url"
-        type="url"
-        inputMode="url"
-        required
-        autoFocus
-        value={typed}
-        onChange={({ target }) => setTyped(target.value)}
-        placeholder="https://example.com/hook"
-        hint="It gets a test first, then all unread items."
-        error={fault?.fields.url}
-      />
-      <FormProblem fault={fault} />
-      <ProblemNote problem={check.problem} />
-      <div className="flex gap-3">
-        <Button type="submit" variant="primary" busy={busy}>
-          {check.problem?.refused === false ? "Save anyway" : "Save"}
-        </Button>
-        <Button variant="quiet" onClick={onDone}>
-          Cancel
-        </Button>
-      </div>
-    </form>
+    <FieldForm
+      label="URL"
+      name="url"
+      type="url"
+      inputMode="url"
+      placeholder="https://example.com/hook"
+      hint="It gets a test first, then all unread items."
+      initial=""
+      onType={setTyped}
+      save={async () => ((await check.passes()) ? save(url) : false)}
+      note={<ProblemNote problem={check.problem} />}
+      action={check.problem?.refused === false ? "Save anyway" : "Save"}
+      onDone={onDone}
+      className="mt-4"
+    />
   );
 }
 
