@@ -3,13 +3,18 @@
 import { lookup } from "node:dns/promises";
 import { userInfo } from "node:os";
 import { resolve } from "node:path";
+import { readTextFile, TooLarge } from "./bounded-read.ts";
 import { ConfigError, cannotUse, SECRETS } from "./config.ts";
 import { codeOf } from "./log.ts";
 import { unbracketed } from "./loopback.ts";
 
+/** Bytes of a file that a variable names: a key, a token, or certificates. */
+export const NAMED_FILE_BYTES = 1024 * 1024;
+
 /**
  * Returns the text of the file that `variable` names. Throws a ConfigError with the variable, the path and the code of
- * the system, and with the user if that user may not read it.
+ * the system, with the user if that user may not read it, and with the limit if it has more than
+ * {@link NAMED_FILE_BYTES}.
  */
 export async function readNamedFile(variable: string, path: string): Promise<string> {
   // A private key must not be shown as a path.
@@ -17,7 +22,7 @@ export async function readNamedFile(variable: string, path: string): Promise<str
     throw new ConfigError(`${variable}: must be the path of a file, not its text`);
   }
   try {
-    return await Bun.file(path).text();
+    return await readTextFile(path, NAMED_FILE_BYTES);
   } catch (error) {
     throw new ConfigError(`${variable}: ${whyUnreadable(path, error)}`, { cause: error });
   }
@@ -46,6 +51,7 @@ export async function withSecretFiles(env: Environment): Promise<Environment> {
 export function whyUnreadable(path: string, error: unknown): string {
   const code = codeOf(error);
   const shown = showPath(path);
+  if (error instanceof TooLarge) return `the file ${shown} is larger than ${error.limit}`;
   switch (code) {
     case "ENOENT":
     case "ENOTDIR":

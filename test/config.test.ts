@@ -228,6 +228,9 @@ test("a file that cannot be read is named with its variable and the user", async
     `ConfigError: TLS_KEY_FILE: there is no file ${folder}/none.pem (ENOENT)`,
   );
   expect(await said(`${folder}/none.pem\r`)).toContain(`${folder}/none.pem\\r" (ENOENT)`);
+  expect(await said("/dev/zero")).toBe(
+    "ConfigError: TLS_KEY_FILE: the file /dev/zero is larger than 1 MiB",
+  );
   expect(await said(folder)).toContain(`${folder} is a folder, not a file (EISDIR)`);
   expect(await said("-----BEGIN PRIVATE KEY-----\nMIGH\n")).not.toContain("MIGH");
   const why = whyUnreadable("/etc/key.pem", { code: "EACCES" });
@@ -244,6 +247,9 @@ test("of a key that may be PEM text or a path, only a path is shown", async () =
     return message;
   };
   expect(await said(key)).not.toContain(key);
+  expect(await said("/dev/zero")).toBe(
+    "APNS_PRODUCTION_KEY: the file /dev/zero is larger than 1 MiB",
+  );
   expect(await said("/run/secrets/apns.p8")).toBe(
     "APNS_PRODUCTION_KEY: there is no file /run/secrets/apns.p8 (ENOENT)",
   );

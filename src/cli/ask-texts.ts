@@ -1,55 +1,52 @@
 /** Reads the context and the draft of `relay ask`, and says in one line what is wrong with them. */
 
 import { createReadStream } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readBounded, TooLarge } from "../bounded-read.ts";
 import { Fault, type Io } from "./io.ts";
 
-/** Characters of a draft, at most (`text_answer` of §10.1), and bytes of as many characters and a line break. */
-const CHARACTERS = 4_000;
-const BYTES = 4 * CHARACTERS + 2;
+/** Characters of each, at most (`context` and `text_answer` of §10.1). */
+const CHARACTERS = { context: 20_000, draft: 4_000 } as const;
 
 type Input = Pick<Io, "input" | "signal">;
 
-/** The text of a file, or of standard input for `-`. Throws a {@link Fault} if it cannot be read. */
-export async function readContext(io: Input, file: string): Promise<string> {
-  if (file === "-") return await readInput(io, false);
-  return await readFile(file, "utf8").catch(() => {
-    throw unreadable(file);
-  });
-}
+/** The text of a file, or of standard input for `-`. Throws a {@link Fault} if it cannot be read or is too long. */
+export const readContext = (io: Input, file: string): Promise<string> => read(io, "context", file);
 
 /**
  * The text of a file, or of standard input for `-`, without the line break at its end. Throws a {@link Fault} if it cannot
  * be read, is not UTF-8, has no visible text or is too long.
  */
 export async function readDraft(io: Input, file: string): Promise<string> {
-  const name = file === "-" ? "standard input" : file;
-  const read = file === "-" ? readInput(io, true) : readBounded(file);
-  const text = await read.catch((error: unknown) => {
-    if (error instanceof Fault) throw error;
-    throw error instanceof TypeError ? new Fault(`${name} is not text in UTF-8`) : unreadable(name);
-  });
+  const text = await read(io, "draft", file);
   const draft = text.replace(/\r?\n$/, "");
-  if (draft.trim() === "") throw new Fault(`${name} is empty: a draft needs text`);
-  if ([...draft].length > CHARACTERS) throw tooLong(name);
+  if (draft.trim() === "") throw new Fault(`${nameOf(file)} is empty: a draft needs text`);
+  if ([...draft].length > CHARACTERS.draft) throw tooLong("draft", file);
   return draft;
 }
 
-const unreadable = (name: string) => new Fault(`${name} cannot be read: check the path`);
-const tooLong = (name: string) =>
-  new Fault(`${name} is too long: a draft can have at most 4,000 characters`);
+const nameOf = (file: string) => (file === "-" ? "standard input" : file);
+const tooLong = (what: keyof typeof CHARACTERS, file: string) =>
+  new Fault(
+    `${nameOf(file)} is too long: a ${what} can have at most ${CHARACTERS[what].toLocaleString("en")} characters`,
+  );
 
-/** All of standard input, until Ctrl-C. A `TypeError` with `fatal` if it is not UTF-8. */
-const readInput = (io: Input, fatal: boolean): Promise<string> =>
-  io.input(io.signal, { fatal }).catch((error: unknown) => {
-    throw io.signal.aborted ? new Fault("interrupted: nothing was asked") : error;
-  });
-
-/** The text of a file, which may be a pipe; reads at most `BYTES` bytes. A `TypeError` if it is not UTF-8. */
-async function readBounded(file: string): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of createReadStream(file, { end: BYTES })) chunks.push(chunk as Buffer);
-  const bytes = Buffer.concat(chunks);
-  if (bytes.length > BYTES) throw tooLong(file);
-  return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+/** The text, which may come from a pipe. A draft must be UTF-8. Ctrl-C ends the reading of standard input. */
+async function read(
+  { input, signal }: Input,
+  what: keyof typeof CHARACTERS,
+  file: string,
+): Promise<string> {
+  // As many characters of four bytes, and a line break.
+  const most = 4 * CHARACTERS[what] + 2;
+  const fatal = what === "draft";
+  try {
+    if (file === "-") return await input({ most, signal, fatal });
+    const bytes = await readBounded(createReadStream(file), most);
+    return new TextDecoder("utf-8", { fatal }).decode(bytes);
+  } catch (error) {
+    if (file === "-" && signal.aborted) throw new Fault("interrupted: nothing was asked");
+    if (error instanceof TooLarge) throw tooLong(what, file);
+    if (error instanceof TypeError) throw new Fault(`${nameOf(file)} is not text in UTF-8`);
+    throw new Fault(`${nameOf(file)} cannot be read: check the path`);
+  }
 }

@@ -79,12 +79,19 @@ async function decide(io: Io, client: HookClient, { wait = WAIT[client], server 
   }
 }
 
+/** Bytes of a client's JSON, which may have the whole result of a tool. */
+const INPUT_BYTES = 32 * 1024 * 1024;
+
 /** Reads all of standard input. Rejects after {@link READ_WITHIN}, and once the signal aborts. */
 async function readInput(io: Io, signal: AbortSignal): Promise<string> {
   const late = new AbortController();
   const cancel = io.timers.after(READ_WITHIN, () => late.abort(new Error("the input has no end")));
   try {
-    return await io.input(AbortSignal.any([signal, late.signal]), { fatal: true });
+    return await io.input({
+      most: INPUT_BYTES,
+      signal: AbortSignal.any([signal, late.signal]),
+      fatal: true,
+    });
   } finally {
     cancel();
   }

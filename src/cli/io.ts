@@ -2,6 +2,12 @@
 
 import type { Timers } from "../client/timers.ts";
 
+interface InputOptions {
+  readonly most: number;
+  readonly signal?: AbortSignal;
+  readonly fatal?: boolean;
+}
+
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
@@ -19,10 +25,10 @@ export interface Io {
   /** True if standard error is a terminal. */
   readonly err_is_terminal: boolean;
   /**
-   * Reads all of standard input. Rejects with the signal's reason once it aborts. Invalid UTF-8 is
-   * replaced, or rejected with `fatal`.
+   * Reads all of standard input. Rejects with `TooLarge` beyond `most` bytes, and with the signal's reason once it
+   * aborts. Invalid UTF-8 is replaced, or rejected with `fatal`.
    */
-  readonly input: (signal?: AbortSignal, options?: { readonly fatal: boolean }) => Promise<string>;
+  readonly input: (options: InputOptions) => Promise<string>;
   /** Asks the person at the terminal for yes or no; null if nobody is there. */
   readonly confirm: ((question: string) => Promise<boolean>) | null;
   /** Aborts at the first Ctrl-C or SIGTERM. */

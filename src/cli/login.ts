@@ -22,6 +22,9 @@ const APPROVE_WITHIN = 600;
 /** Seconds that one request waits for another device (§5.15.5). */
 const WAIT = 50;
 
+/** Bytes of standard input for a key, which has 47 characters. */
+const KEY_BYTES = 4096;
+
 interface LoginOptions {
   /** False: the person approves on another device. */
   readonly browser: boolean;
@@ -32,7 +35,7 @@ interface LoginOptions {
 export async function login(io: Io, typed: string, options: LoginOptions): Promise<void> {
   const url = baseOf(typed);
   if (options.withKey) {
-    const key = (await io.input()).trim();
+    const key = (await io.input({ most: KEY_BYTES })).trim();
     await checkKey(io, url, key);
     await keepAccess(io, { kind: "key", url, key });
   } else {

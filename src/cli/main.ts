@@ -1,9 +1,10 @@
 /** The executable: `relay serve` is the server, the other commands are clients of one. */
 
 import { homedir, hostname } from "node:os";
+import { readBounded } from "../bounded-read.ts";
 import { systemTimers } from "../client/timers.ts";
 import { systemClock } from "../clock.ts";
-import { OutputFault } from "./io.ts";
+import { type Io, OutputFault } from "./io.ts";
 import { runCommand } from "./program.ts";
 
 const { argv, env, platform } = process;
@@ -40,20 +41,23 @@ async function confirm(question: string): Promise<boolean> {
 }
 
 /** Reads standard input. Once cancelled, it does not keep the process alive, even if the pipe stays open. */
-async function readInput(signal?: AbortSignal, { fatal } = { fatal: false }): Promise<string> {
+const readInput: Io["input"] = async ({ most, signal, fatal = false }) => {
   signal?.throwIfAborted();
   const reader = Bun.stdin.stream().getReader();
   signal?.addEventListener("abort", () => void reader.cancel().catch(() => {}));
-  const decoder = new TextDecoder("utf-8", { fatal });
-  let text = "";
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    text += decoder.decode(value, { stream: true });
-  }
+  const chunks = async function* () {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  };
+  const bytes = await readBounded(chunks(), most, "standard input").finally(() =>
+    reader.cancel().catch(() => {}),
+  );
   signal?.throwIfAborted();
-  return text + decoder.decode();
-}
+  return new TextDecoder("utf-8", { fatal }).decode(bytes);
+};
 
 /** `Io.out` and `Io.flush` of standard output. */
 function createOutput() {

@@ -1,8 +1,9 @@
 /** The files that the command line keeps, readable by their owner only. */
 
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
+import { readTextFile } from "../bounded-read.ts";
 import { randomText } from "../client/idempotency.ts";
 import { Fault, type Io } from "./io.ts";
 
@@ -83,10 +84,13 @@ export async function writeWhole(
 export const writePrivate = (path: string, text: string): Promise<void> =>
   writeWhole(path, text, { folder_mode: 0o700 });
 
+/** Bytes of a file that Relay itself writes. */
+const JSON_BYTES = 1024 * 1024;
+
 /** Reads a file of JSON; null if there is none, undefined if it is not JSON. */
 export async function readJson(path: string): Promise<unknown> {
   try {
-    return JSON.parse(await readFile(path, "utf8"));
+    return JSON.parse(await readTextFile(path, JSON_BYTES));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     if (error instanceof SyntaxError) return undefined;

@@ -2,9 +2,12 @@
 
 import { readFileSync, statSync } from "node:fs";
 
+/** Bytes of such a file. A list of blocked hosts in `/etc/hosts` has a few millions. */
+const MOST_BYTES = 16 * 1024 * 1024;
+
 /**
- * Returns a function that returns the parsed file, and reads it again when it has changed. A file that is missing or
- * unreadable counts as empty. It is read on the event loop, since the thread pool may be busy and the file is small.
+ * Returns a function that returns the parsed file, and reads it again when it has changed. A file that is missing,
+ * unreadable, larger than 16 MiB or not a regular file counts as empty. It is read on the event loop, since the thread pool may be busy and the file is small.
  */
 export function readIfChanged<Parsed>(path: string, parse: (text: string) => Parsed): () => Parsed {
   let seen: string | undefined;
@@ -20,7 +23,9 @@ export function readIfChanged<Parsed>(path: string, parse: (text: string) => Par
 
 function stampOf(path: string): string {
   const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
-  return stat ? `${stat.ino} ${stat.size} ${stat.mtimeNs}` : "";
+  return stat?.isFile() && stat.size <= MOST_BYTES
+    ? `${stat.ino} ${stat.size} ${stat.mtimeNs}`
+    : "";
 }
 
 function textOf(path: string): string {

@@ -135,6 +135,11 @@ test("relay ask names what is wrong with a draft, and asks nothing", async () =>
     ],
     [["--draft", file("latin", new Uint8Array([0x48, 0xe9, 0x0a]))], "latin is not text in UTF-8"],
     [["--draft", join(home, "nothing")], "nothing cannot be read: check the path"],
+    [
+      ["--context", "/dev/zero"],
+      "/dev/zero is too long: a context can have at most 20,000 characters",
+    ],
+    [["--context", join(home, "nothing")], "nothing cannot be read: check the path"],
     [["--draft", home], "cannot be read: check the path"],
     [["--draft", "-", "--context", "-"], "only one of --draft and --context can be standard input"],
     [
@@ -148,8 +153,8 @@ test("relay ask names what is wrong with a draft, and asks nothing", async () =>
     expect([code, out]).toEqual([3, ""]);
     expect(err).toContain(why);
   }
-  const fatal = async (_: unknown, options?: { readonly fatal: boolean }) => {
-    if (options?.fatal) throw new TypeError("invalid");
+  const fatal = async (options: { readonly fatal?: boolean }) => {
+    if (options.fatal) throw new TypeError("invalid");
     return "\ufffd";
   };
   const { err } = await run(["ask", "Send this?", "--draft", "-"], { input: fatal });
@@ -157,15 +162,15 @@ test("relay ask names what is wrong with a draft, and asks nothing", async () =>
   // Ctrl-C while another program is still writing the text.
   for (const option of ["--draft", "--context"]) {
     const { promise, reject } = Promise.withResolvers<string>();
-    const input = (signal?: AbortSignal) => {
+    const input = ({ signal }: { readonly signal?: AbortSignal }) => {
       signal?.addEventListener("abort", () => reject(signal.reason));
       return promise;
     };
     let reading = false;
     const asked = begin(["ask", "Send this?", option, "-"], {
-      input: (signal) => {
+      input: (options) => {
         reading = true;
-        return input(signal);
+        return input(options);
       },
     });
     await until(() => reading);
@@ -326,4 +331,25 @@ test("two asks with the same content have a question each, and an ended question
   await until(async () => (await count()) === 3);
   await answer("No");
   expect(await third.code).toBe(1);
+});
+
+test("relay ask and the hooks stop reading standard input that has no end", async () => {
+  const { env } = await createWorker();
+  const program = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+  const cases: [string[], string][] = [
+    [["ask", "Too long", "--context", "-"], "a context can have at most 20,000 characters"],
+    [["ask", "Too long", "--draft", "-"], "a draft can have at most 4,000 characters"],
+    [["login", app.url, "--with-key"], "standard input is larger than 4 KiB"],
+  ];
+  for (const [words, why] of cases) {
+    const child = Bun.spawn([process.execPath, program, ...words], {
+      stdin: Bun.file("/dev/zero"),
+      stdout: "pipe",
+      stderr: "pipe",
+      env: { PATH: process.env.PATH, HOME: tempFolder(), ...env },
+    });
+    expect(await child.stderr.text()).toContain(why);
+    expect(await child.exited).toBe(3);
+    expect(child.resourceUsage()!.maxRSS).toBeLessThan(400 * 1024 * 1024);
+  }
 });

@@ -348,7 +348,7 @@ test("relay hook reads an input without an end for 10 seconds, or until an inter
   ] as const) {
     for (const is_interrupted of [false, true]) {
       let reading = 0;
-      const input = (signal?: AbortSignal) => {
+      const input = ({ signal }: { readonly signal?: AbortSignal }) => {
         reading++;
         return new Promise<string>((_, reject) => {
           signal?.addEventListener("abort", () => reject(signal.reason));

@@ -1,8 +1,9 @@
 /** Apple's push service as a channel: a lane for each of its two environments. */
 
+import { readTextFile } from "../../../bounded-read.ts";
 import type { Clock } from "../../../clock.ts";
 import { type Config, ConfigError, cannotUse } from "../../../config.ts";
-import { readNamedFile, showPath, whyUnreadable } from "../../../config-files.ts";
+import { NAMED_FILE_BYTES, readNamedFile, showPath, whyUnreadable } from "../../../config-files.ts";
 import type { Channel, Connection, Network } from "../../channel.ts";
 import { type ApnsAnswer, classify } from "./classify.ts";
 import { type ApnsRequest, render } from "./payloads.ts";
@@ -58,7 +59,7 @@ const mayBeKey = (value: string): boolean =>
 
 async function readKey(variable: string, path: string): Promise<string> {
   try {
-    return await Bun.file(path).text();
+    return await readTextFile(path, NAMED_FILE_BYTES);
   } catch (error) {
     const is_file = !["ENOENT", "ENAMETOOLONG"].includes((error as { code: string }).code);
     const why =
