@@ -274,9 +274,12 @@ export interface Rate {
 
 /**
  * What all accounts of a process make Relay send to one host in an hour (§10.6.8). Each may send `first` to a host that
- * others have used up, until twice `per_host` was sent. Of more hosts than `hosts`, the oldest is no longer counted.
+ * others have used up. Of more hosts than `hosts`, the oldest is no longer counted.
  */
 export const ADDRESS_USES = { per_host: 600, first: 3, hosts: 10_000 } as const;
+
+/** Downloads of an address that are served whatever others have taken: the executable and its checksum. */
+export const FIRST_DOWNLOADS = 2;
 
 /** Rate limits by the name that the `RateLimit` headers show (§10.6). */
 export const RATES = {
@@ -292,9 +295,9 @@ export const RATES = {
   accounts: { quota: 5, window: 3_600 },
   /** Attestation challenges for one address. */
   challenges: { quota: 20, window: 3_600 },
-  /** Claims of pairing and recovery codes by one address, and in one process, which bounds guessing. */
+  /** Claims and look-ups of typed pairing codes by one address, and by one /48 of IPv6, which bounds guessing. */
   pairings: { quota: 10, window: 60 },
-  pairings_process: { quota: 300, window: 60 },
+  pairings_block: { quota: 60, window: 60 },
   /** Tests of one channel in any hour. */
   channel_tests: { quota: 6, window: 3_600 },
   /** Webhooks set for one key in any hour; each is sent a test. */
@@ -309,7 +312,10 @@ export const RATES = {
   test_answers: { quota: 30, window: 60 },
   /** Registrations of OAuth clients by one address; refusals of the address do not count here. */
   registrations: { quota: 60, window: 60 },
-  /** Downloads of the server's own executable by one address, and in one process, which bounds what they take. */
+  /**
+   * Downloads of the server's own executable by one address, and in one process, which bounds what they take. The
+   * second refuses no address its first {@link FIRST_DOWNLOADS}.
+   */
   downloads: { quota: 10, window: 3_600 },
   downloads_process: { quota: 100, window: 3_600 },
   /** Refusals at `/mcp` without a credential, with which clients of one address begin a sign-in. */

@@ -14,14 +14,14 @@ const openOfAddress = sql`(select count(*) from approvals where ${isOpen} and ad
 const hasRoomOfAddress = sql`${openOfAddress} < ${sql.raw(LIMITS.approvals_per_address)}`;
 
 /**
- * If the table is full, deletes the oldest approval of the address that has the most, provided that the new one's
- * address then still has fewer. So nobody who fills the table keeps others out.
+ * If the table is full, deletes the oldest approval of the address that has the most, if that is more than the new one's
+ * address has. So nobody who fills the table keeps others out, not even with one approval of each of many addresses.
  */
 export const makeRoomForApproval = statement(
   sql`delete from approvals where id = (
     select id from approvals where ${isOpen} and status = 'pending' and address = (
       select address from approvals where ${isOpen} and status = 'pending' group by address
-      having count(*) > ${openOfAddress} + 1 order by count(*) desc limit 1)
+      having count(*) > ${openOfAddress} order by count(*) desc, min(created_at) limit 1)
     order by created_at, id limit 1)
     and ${open} >= ${sql.raw(LIMITS.approvals)} and ${hasRoomOfAddress}`,
 );

@@ -5,6 +5,7 @@ import type { Clock } from "../clock.ts";
 import { fail, ServiceError } from "../errors.ts";
 import { LIMITS, RATES, type Rate } from "../limits.ts";
 import type { CredentialHolder } from "../model/caller.ts";
+import { isUnguessable } from "../model/pairing.ts";
 import {
   type AddressLimit,
   type Limiter,
@@ -30,6 +31,12 @@ export interface ChargesOptions {
   ) => Promise<{ readonly count: number; readonly first_at: number; readonly last_at: number }>;
   /** Whether a start code is that of an invitation, whose account counts toward no limit (§5.2.1(6)). */
   readonly isInvitation: (start_code: string) => Promise<boolean>;
+}
+
+/** The `code` of an input that was not validated yet. */
+function codeOf(input: unknown): string {
+  const { code } = (input ?? {}) as { readonly code?: unknown };
+  return typeof code === "string" ? code : "";
 }
 
 /** A class, since thousands of requests that wait hold one each. */
@@ -221,6 +228,8 @@ export class RequestCharges {
 
   async limit(name: RouteLimit, input: unknown): Promise<void> {
     if (!this.#limiter.on) return;
+    // Its refusal counts toward `address`; a right one is served, whatever others at the address have tried.
+    if (name === "pairings" && isUnguessable(codeOf(input))) return;
     if (name !== "accounts") {
       this.#unspent = this.#limiter.peekAddress(name, this.#address());
       this.#unspent = this.#shown = this.#limiter.chargeAddress(name, this.#address());

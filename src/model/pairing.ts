@@ -4,6 +4,7 @@ import { z } from "zod";
 import { LIMITS } from "../limits.ts";
 import { Account } from "./account.ts";
 import { readBase32 } from "./base32.ts";
+import { readRecoveryCode } from "./recovery-code.ts";
 import { Session } from "./session.ts";
 import { Timestamp, text } from "./text.ts";
 
@@ -48,6 +49,8 @@ export const PairingCode = text({ max: LIMITS.pairing_code }).meta({
     "The code that was typed, in either case and with or without its dash, or the last part of the link",
 });
 
+const LINK_CODE = /^[A-Za-z0-9_-]{22}$/;
+
 /**
  * Reads a code. A typed one is put in capitals without dashes, with 1 for I and L and 0 for O; the code of a link
  * stays as it is. Null for any other text.
@@ -56,5 +59,12 @@ export function readCode(given: string): string | null {
   const typed = readBase32(given, 8);
   if (typed !== null) return typed;
   const link = given.trim();
-  return /^[A-Za-z0-9_-]{22}$/.test(link) ? link : null;
+  return LINK_CODE.test(link) ? link : null;
 }
+
+/**
+ * True for the form of a link's code (128 bits) and of a recovery code (160 bits), which nobody can guess: unlike typed
+ * codes (40 bits), they need no limit of their own (§5.14.4).
+ */
+export const isUnguessable = (given: string): boolean =>
+  LINK_CODE.test(given.trim()) || readRecoveryCode(given) !== null;

@@ -2,7 +2,7 @@
 
 import type { Clock } from "../clock.ts";
 import { fail } from "../errors.ts";
-import { LIMITS, RATES, type Rate } from "../limits.ts";
+import { FIRST_DOWNLOADS, LIMITS, RATES, type Rate } from "../limits.ts";
 import { type CredentialHolder, callerId } from "../model/caller.ts";
 
 /** Buckets of one limit that are kept; above it, those unused for longest are dropped. */
@@ -24,11 +24,16 @@ const KEPT = (Object.keys(RATES) as Limit[]).filter(
   (name): name is KeptLimit => !(ELSEWHERE as readonly Limit[]).includes(name),
 );
 
-/** Limits of all addresses together, besides the limit of one address with the name before `_process`. */
-type ProcessLimit = "pairings_process" | "downloads_process";
+/** Limits of several addresses together, besides the limit of one address with the name before the last `_`. */
+type SharedLimit = "pairings_block" | "downloads_process";
 
 /** Limits of one address. */
-export type AddressLimit = Exclude<KeptLimit, CredentialHolder["kind"] | ProcessLimit>;
+export type AddressLimit = Exclude<KeptLimit, CredentialHolder["kind"] | SharedLimit>;
+
+/**
+ * The /48 of an IPv6 network, since one site may own all of it; null for an IPv4 address, whose neighbors are strangers.
+ */
+const blockOf = (network: string): string | null => /^(?:[\da-f]+:){3}/.exec(network)?.[0] ?? null;
 
 /** Makes a record with a value for each name. */
 const recordOf = <K extends string, V>(names: readonly K[], make: (name: K) => V) =>
@@ -84,7 +89,13 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
     /** Charges one call to an address; null when the limit is off. Throws `429 rate_limited`. */
     chargeAddress(name: AddressLimit, address: string): Quota | null {
       const quota = buckets[name]?.take(address) ?? null;
-      if (name === "pairings" || name === "downloads") buckets[`${name}_process`]?.take(name);
+      const block = name === "pairings" ? blockOf(address) : null;
+      if (block !== null) buckets.pairings_block?.take(block);
+      if (name === "downloads") {
+        const is_first = buckets.downloads?.hasTaken(address, FIRST_DOWNLOADS + 1) === false;
+        if (is_first) buckets.downloads_process?.spend(name, 1);
+        else buckets.downloads_process?.take(name);
+      }
       return quota;
     },
 
@@ -191,5 +202,7 @@ function createBuckets(name: string, rate: Rate, clock: Clock, refuse: () => voi
     isEmpty: (idOf: () => string): boolean =>
       empty_until > 0 && nowMs() < empty_until && debtOf(idOf(), nowMs()) + every > span,
     isOverdrawn: (id: string): boolean => debtOf(id, nowMs()) > span,
+    /** True if `calls` have not come back yet. */
+    hasTaken: (id: string, calls: number): boolean => debtOf(id, nowMs()) > (calls - 1) * every,
   };
 }

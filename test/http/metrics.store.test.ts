@@ -228,7 +228,7 @@ test("refusals by each rate limit are counted", async () => {
     ...{ key: 3, account: 6, accounts: 3, challenges: 2, address: 29 },
     ...{
       pairings: 4,
-      pairings_process: 0,
+      pairings_block: 0,
       downloads: 0,
       downloads_process: 0,
       approvals: 0,

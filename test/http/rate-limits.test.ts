@@ -236,13 +236,15 @@ test("every call of a tRPC batch is charged separately [§10.6.2]", async () => 
   expect(messages.filter((text: string) => text === "Too many requests.").length).toBe(12);
 });
 
-test("wrong pairing and recovery codes are limited to 10 a minute for an address, and 300 for a process [§5.14.4] [§5.13.5(7)]", async () => {
+test("wrong pairing codes are limited to 10 a minute for an address, and to 60 for a /48 [§5.14.4]", async () => {
   const time = createTestClock();
   const limited = await startTestApp({ clock: time, env });
+  const addressOf = (n: number) =>
+    n < 500 ? `198.51.${n >> 8}.${n & 255}` : `2001:db8:0:${n.toString(16)}::1`;
   const guess = (address: number, path = "/v1/pairings/claim") =>
     exchange(limited.url, "POST", path, {
       body: JSON.stringify({ code: "ABCD-2345", token: newToken() }),
-      headers: { "x-forwarded-for": `198.51.${address >> 8}.${address & 255}` },
+      headers: { "x-forwarded-for": addressOf(address) },
     });
   const tries = async (address: number, count: number) => {
     const all = await Promise.all(Array.from({ length: count }, () => guess(address)));
@@ -262,11 +264,13 @@ test("wrong pairing and recovery codes are limited to 10 a minute for an address
   expect([trpc.status, trpc.body.error.data.code_name]).toEqual([429, "rate_limited"]);
   // Looking codes up would be guessing as well.
   expectProblem(await guess(1, "/v1/pairings/lookup"), "rate_limited");
-  // 290 more from other addresses, after which no address has any left.
+  // What many addresses try takes nothing from others.
+  for (let address = 2; address <= 60; address++) expect(await tries(address, 10)).toBe(10);
+  expectProblem(await guess(61), "not_found", ["code"]);
+  // A site of IPv6 has 65,536 networks.
   let admitted = 0;
-  for (let address = 2; address <= 35; address++) admitted += await tries(address, 10);
-  expect(admitted).toBe(290);
-  expectProblem(await guess(1_000), "rate_limited");
+  for (let address = 500; address < 520; address++) admitted += await tries(address, 10);
+  expect(admitted).toBe(60);
   await time.advance(60);
   expect(await tries(1, 30)).toBe(10);
   // A correct code counts as well, and a try above the limit does not use it up.
@@ -278,6 +282,39 @@ test("wrong pairing and recovery codes are limited to 10 a minute for an address
   });
   expectProblem(late, "rate_limited");
   expect((await claim(limited.url, { code })).status).toBe(201);
+});
+
+test("a right recovery code, and that of a link, is served at an address where others guess without end [§5.14.4] [§5.13.5(7)]", async () => {
+  const limited = await startTestApp({
+    clock: createTestClock(),
+    env: { ...env, PUBLIC_URL: "https://relay.example" },
+  });
+  const send = (path: string, body: object) =>
+    exchange(limited.local_url, "POST", path, {
+      body: JSON.stringify({ token: newToken(), ...body }),
+      headers: { "x-forwarded-for": "198.51.100.1" },
+    });
+  const person = await createPerson(limited.local_url);
+  const recovery = (await person.send("POST /v1/account/recovery-code", {})).body.code as string;
+  const { code, url } = (await person.send("POST /v1/pairings", {})).body as Record<string, string>;
+  const link = url!.split("/").at(-1)!;
+  const wrong = [
+    ["/v1/pairings/claim", "ABCD-2345"],
+    ["/v1/pairings/claim", "A".repeat(22)],
+    ["/v1/pairings/lookup", "A".repeat(22)],
+    ["/v1/sessions/recover", "A".repeat(32)],
+  ] as const;
+  for (let i = 0; i < 40; i++) {
+    await Promise.all(wrong.map(([path, guessed]) => send(path, { code: guessed })));
+  }
+  for (const [path, guessed] of wrong) {
+    expectProblem(await send(path, { code: guessed }), "rate_limited");
+  }
+  expectProblem(await send("/v1/pairings/claim", { code }), "rate_limited");
+  const looked_up = await send("/v1/pairings/lookup", { code: link, token: undefined });
+  expect(looked_up.body.account_id).toBe(person.account.id);
+  expect((await send("/v1/pairings/claim", { code: link })).status).toBe(201);
+  expect((await send("/v1/sessions/recover", { code: recovery })).status).toBe(201);
 });
 
 test("without TRUST_PROXY the socket's address counts, and X-Forwarded-For is logged as a warning", async () => {

@@ -11,7 +11,7 @@ import { createTestClock } from "../support/clock.ts";
 import { authorize, createVerifier, sealedOf } from "../support/oauth.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { rejectionOf } from "../support/rejection.ts";
-import { createTestStore } from "../support/store.ts";
+import { connectTo, createTestStore } from "../support/store.ts";
 import { createAuthority } from "../support/tls.ts";
 
 const clock = createTestClock();
@@ -119,6 +119,17 @@ test("many accounts share one limit per host, and an account that has not used t
   expect(await use(one, "another.example")).toBe(true);
   for (let i = 0; i < ADDRESS_USES.first; i++) expect(await use(three)).toBe(true);
   expect(await rejectionOf(use(three))).toMatchObject({ code: "rate_limited" });
+  // Strangers with many accounts use up nobody's first requests.
+  const strangers = ADDRESS_USES.per_host / ADDRESS_USES.first;
+  const raw = connectTo(database_url);
+  await raw.execute(`insert into accounts (id, created_at, live_activities, token_digest, change_id)
+    with recursive n(i) as (select 1 union all select i + 1 from n where i < ${strangers})
+    select 'stranger_' || i, 0, 0, 'stranger ' || i, 'r' from n`);
+  raw.close();
+  for (let i = 1; i <= strangers; i++) {
+    for (let used = 0; used < ADDRESS_USES.first; used++) await use(`stranger_${i}`);
+  }
+  expect(await use(four)).toBe(true);
   await clock.skip(window);
   expect(await use(one)).toBe(true);
   expect(await use(four)).toBe(true);

@@ -92,8 +92,7 @@ export function createAddressUses(
     const host = hostOf(name);
     const own = host.of_account.get(account_id) ?? 0;
     // A host that others have used up still admits an account that has hardly used it.
-    const is_new = own < ADDRESS_USES.first && host.uses < 2 * ADDRESS_USES.per_host;
-    if (host.uses >= ADDRESS_USES.per_host && !is_new) {
+    if (host.uses >= ADDRESS_USES.per_host && own >= ADDRESS_USES.first) {
       const retry_after = Math.max(1, Math.ceil(host.until - clock.elapsed()));
       const detail = `This server has sent too many tests to the host within an hour. ${againIn(retry_after)}`;
       fail("rate_limited", { detail, retry_after });
