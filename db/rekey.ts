@@ -109,7 +109,7 @@ async function rekeyFile(given: string, from: Vault, to: Vault, clock: Clock): P
     const { mode, uid, gid } = statSync(path);
     chmodSync(copy, mode & 0o777);
     // Root may do this for the user that Relay runs as.
-    if (statSync(copy).uid !== uid) chownSync(copy, uid, gid);
+    if (statSync(copy).uid !== uid || process.getuid?.() === 0) chownSync(copy, uid, gid);
     const target = `${pathToFileURL(copy).href.replaceAll("'", "%27")}?key=${to.file_key ?? ""}`;
     await connection.execAsync(`vacuum into '${target}'`);
     await resealFile(copy, from, to, clock);

@@ -3,6 +3,7 @@
 import { existsSync, mkdtempSync, statSync } from "node:fs";
 import {
   chmod,
+  chown,
   link,
   lstat,
   mkdir,
@@ -15,7 +16,7 @@ import {
   utimes,
 } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
-import { basename, dirname, extname, join, resolve } from "node:path";
+import { basename, dirname, extname, join, relative, resolve, sep } from "node:path";
 import type { Clock } from "../../src/clock.ts";
 import { showPath } from "../../src/config-files.ts";
 import { codeOf } from "../../src/log.ts";
@@ -93,10 +94,25 @@ export async function targetOf(path: string): Promise<string> {
   }
 }
 
+/**
+ * Gives what root has created to the user who owns the folder that it is in, since the service of that user has to read and
+ * write it. Does nothing for another user, and where the file system has no owners.
+ */
+async function giveToOwner(path: string): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = await stat(dirname(path));
+  await chown(path, uid, gid).catch(() => {});
+}
+
 /** Creates the folder of a file, for its owner only, if it is missing. */
 export async function makeFolder(path: string): Promise<void> {
   try {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    const folder = resolve(dirname(path));
+    const first = await mkdir(folder, { recursive: true, mode: 0o700 });
+    if (first === undefined) return;
+    // Each of the new folders, from the outermost on.
+    const inner = relative(first, folder).split(sep);
+    for (let i = 0; i <= inner.length; i++) await giveToOwner(join(first, ...inner.slice(0, i)));
   } catch (error) {
     throw placeError(dirname(path), error);
   }
@@ -109,7 +125,7 @@ let made = 0;
 const startOf = (target: string): string => `.${basename(target)}.`;
 
 /**
- * Creates an empty temporary file beside `target`, readable for its owner only. Removes those of earlier runs that were
+ * Creates an empty temporary file beside `target`, readable for its owner only: for root, that is the owner of the folder. Removes those of earlier runs that were
  * killed.
  */
 export async function createTemporary(target: string, clock: Clock): Promise<string> {
@@ -121,6 +137,7 @@ export async function createTemporary(target: string, clock: Clock): Promise<str
   const create = async () => {
     await (await open(path, "wx", 0o600)).close();
     await chmod(path, 0o600);
+    await giveToOwner(path);
   };
   try {
     await onDisk(create(), path, clock);
@@ -250,6 +267,7 @@ export async function claimPlace(path: string, clock: Clock): Promise<string> {
     } finally {
       await file.close();
     }
+    await giveToOwner(unfinishedMark(target));
     await syncFolder(dirname(target));
   };
   try {

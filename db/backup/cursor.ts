@@ -7,6 +7,7 @@ import { SIGNING } from "../secrets.ts";
 import type { Endpoint } from "../store/hrana.ts";
 import { BackupError } from "./backup-files.ts";
 import {
+  type Choose,
   createPauses,
   type RowTaker,
   SCHEMA_QUERY,
@@ -115,16 +116,18 @@ export async function readServer(
   signal?: AbortSignal,
   begin: (schema: Schema) => void | Promise<void> = () => {},
   at_least?: number,
+  choose: Choose = (schema) => schema,
 ): Promise<Schema> {
   for (let tries = 1; ; tries++) {
-    const schema = await serverSchema(endpoint, clock, signal, at_least);
+    const whole = await serverSchema(endpoint, clock, signal, at_least);
+    const schema = await choose(whole);
     const tables = [...schema.tables, SEQUENCE];
     const seen: Value[][] = [];
     let current = -1;
     let changed = false;
     const queries = [SCHEMA_QUERY, ...tables.map(({ name, columns }) => selectAll(name, columns))];
     const check = async () => {
-      changed = !isSame(toSchema(seen), schema);
+      changed = !isSame(toSchema(seen), whole);
       if (!changed) await begin(schema);
     };
     const take = async (step: number, row: Value[]) => {

@@ -16,7 +16,9 @@ import {
 } from "./backup-files.ts";
 import { readRows, readServer } from "./cursor.ts";
 import { createFileWriter } from "./file-writer.ts";
+import { APPLIED, ownOf } from "./own-schema.ts";
 import {
+  type Choose,
   countRows,
   createSums,
   differences,
@@ -24,6 +26,7 @@ import {
   SEQUENCE,
   selectAll,
   type TableSum,
+  type Value,
 } from "./rows.ts";
 import { claimServer, fillServer, type ReadStore } from "./server-writer.ts";
 import { fileKeyOf, fileOf, type StorePlace, type Work } from "./snapshot.ts";
@@ -41,10 +44,12 @@ export interface Moved {
   readonly tables: number;
   readonly rows: number;
   readonly seconds: number;
+  /** What somebody else had added to the store, such as `trigger copied`. It was not copied. */
+  readonly left_out: readonly string[];
 }
 
 /**
- * Copies everything to a file that does not exist yet, or a libSQL server without tables, and compares the rows of each
+ * Copies everything that Relay made to a file that does not exist yet, or a libSQL server without tables, and compares the rows of each
  * table before it counts. The source stays as it is. A file is locked meanwhile, so that no Relay can use it; a server
  * that changed meanwhile fails the move. No Relay starts at the new place until everything is there, also after a failure.
  * Rejects with {@link BackupError}.
@@ -63,7 +68,8 @@ export async function moveStore({ from, to, run, clock, signal }: MoveOptions): 
       : await fillFile(target!, fileKeyOf(to), source, work);
     const where = endpoint?.base ?? target!;
     const tables = sums.size - 1;
-    return { where, tables, rows: countRows(sums), seconds: clock.elapsed() - since };
+    const seconds = clock.elapsed() - since;
+    return { where, tables, rows: countRows(sums), seconds, left_out: source.leftOut() };
   } finally {
     source.close();
   }
@@ -75,30 +81,51 @@ interface Source {
   readonly read: ReadStore;
   /** Throws if something has changed the store since these sums of it. */
   readonly assertUnchanged: (sums: Sums) => Promise<void>;
+  /** What {@link Moved.left_out} says, once it was read. */
+  leftOut(): readonly string[];
   close(): void;
 }
 
 async function openSource(from: StorePlace, { clock, signal }: Work): Promise<Source> {
   const path = fileOf(from);
+  let left_out: readonly string[] = [];
+  const leftOut = () => left_out;
+  /** Leaves out what Relay did not make. */
+  const chooseBy =
+    (what: string, readApplied: () => Value[][] | Promise<Value[][]>): Choose =>
+    async (schema) => {
+      const applied = (await readApplied()).map(([hash]) => String(hash));
+      const own = ownOf(schema, applied, what);
+      left_out = own.left_out;
+      return own.schema;
+    };
   if (path !== null) {
     const connection = lockFile(path, fileKeyOf(from));
+    const readApplied = () => connection.prepare(APPLIED).all() as Value[][];
+    const choose = chooseBy(showPath(path), readApplied);
     return {
-      read: (taker, begin) => readFile(connection, taker, clock, signal, begin),
+      read: (taker, begin) => readFile(connection, taker, clock, signal, begin, choose),
+      leftOut,
       assertUnchanged: async () => {},
       close: () => unlock(connection),
     };
   }
   const endpoint = endpointOf(from.url, from.auth_token);
+  const chooseOwn = chooseBy("the libSQL server", async () => {
+    const rows: Value[][] = [];
+    const taker = { row: (row: readonly Value[]) => void rows.push([...row]) };
+    await readRows(endpoint, APPLIED, taker, clock, signal);
+    return rows;
+  });
+  const choose: Choose = (schema) => {
+    if (!schema.tables.some(({ name }) => name === "relay_migrations")) {
+      throw new BackupError("the libSQL server has no store of Relay");
+    }
+    return chooseOwn(schema);
+  };
   return {
-    async read(taker, begin) {
-      const check: typeof begin = async (schema) => {
-        if (!schema.tables.some(({ name }) => name === "relay_migrations")) {
-          throw new BackupError("the libSQL server has no store of Relay");
-        }
-        await begin(schema);
-      };
-      return readServer(endpoint, taker, clock, signal, check);
-    },
+    read: (taker, begin) => readServer(endpoint, taker, clock, signal, begin, undefined, choose),
+    leftOut,
     // Every change that a client sees has an event, whose number is in there.
     async assertUnchanged(sums) {
       const now = createSums();

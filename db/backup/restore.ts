@@ -21,6 +21,7 @@ import {
 } from "./backup-files.ts";
 import { checkCopy, madeAt, unmarkBackup } from "./contents.ts";
 import { type Forgotten, forget } from "./forget.ts";
+import { keepOwn } from "./own-schema.ts";
 import { countRows, createSums, readFile, type Value } from "./rows.ts";
 import { claimServer, fillServer } from "./server-writer.ts";
 import { copyFile, fileKeyOf, fileOf, type StorePlace, type Work } from "./snapshot.ts";
@@ -50,6 +51,8 @@ export interface Restored {
   readonly seconds: number;
   /** What was left out; null for a copy. */
   readonly forgotten: Forgotten | null;
+  /** What somebody else had added to the backup, such as `trigger copied`. It was not restored. */
+  readonly left_out: readonly string[];
 }
 
 /**
@@ -76,7 +79,7 @@ export async function restoreStore(options: RestoreOptions): Promise<Restored> {
     const file_key = fileKeyOf(store);
     temporary = await createTemporary(target ?? join(folder!, "relay.db"), clock);
     await copyFile(source, temporary, file_key, { clock, signal }, { alone: true });
-    const { made_at, forgotten } = await prepare(temporary, options);
+    const { made_at, forgotten, left_out } = await prepare(temporary, options);
     signal?.throwIfAborted();
     const bytes = await sizeOf(temporary);
     const rows =
@@ -84,7 +87,8 @@ export async function restoreStore(options: RestoreOptions): Promise<Restored> {
         ? await upload(temporary, options)
         : await publishFile(temporary, target, options);
     const where = target ?? endpointOf(store.url, undefined).base;
-    return { where, made_at, rows, bytes, seconds: clock.elapsed() - since, forgotten };
+    const seconds = clock.elapsed() - since;
+    return { where, made_at, rows, bytes, seconds, forgotten, left_out };
   } finally {
     if (temporary !== null) await removeTemporary(temporary, clock);
     if (folder !== null) await removeFolder(folder);
@@ -110,6 +114,7 @@ async function prepare(path: string, { store, file, as_copy, old, clock }: Resto
   const what = showPath(file);
   const raw = openConnection(path, 0, file_key);
   let made_at: number | null;
+  let left_out: readonly string[];
   try {
     raw.prepare("pragma journal_mode = off").all();
     raw.exec("pragma synchronous = off");
@@ -119,12 +124,13 @@ async function prepare(path: string, { store, file, as_copy, old, clock }: Resto
     assertKnown(raw, what);
     made_at = used ? null : madeAt(raw);
     unmarkBackup(raw);
+    left_out = keepOwn(raw, what);
   } catch (error) {
     throw placeError(path, error);
   } finally {
     raw.close();
   }
-  if (as_copy) return { made_at, forgotten: null };
+  if (as_copy) return { made_at, forgotten: null, left_out };
   if (old !== null && !existsSync(old))
     throw new BackupError(`there is no store at ${showPath(old)}`);
   // Tables of an older version first get their present form.
@@ -141,7 +147,7 @@ async function prepare(path: string, { store, file, as_copy, old, clock }: Resto
     // Everything has to be in the file, since it gets its name without its log.
     const [row] = connection.prepare("pragma main.wal_checkpoint(truncate)").all() as Value[][];
     if (row![0] !== 0) throw new BackupError("the restored file is in use by another program");
-    return { made_at, forgotten };
+    return { made_at, forgotten, left_out };
   } catch (error) {
     throw placeError(path, error);
   } finally {

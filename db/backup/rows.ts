@@ -10,6 +10,8 @@ export type Value = string | number | bigint | null | Uint8Array;
 
 /** What `create` made, with its text. */
 interface Created {
+  /** `table`, `index`, `view` or `trigger`. */
+  readonly type: string;
   readonly name: string;
   readonly sql: string;
 }
@@ -76,6 +78,9 @@ export function createPauses(clock: Clock, signal: AbortSignal | undefined) {
 /** Rows between two looks at the clock. */
 const LOOK_EVERY = 64;
 
+/** Leaves out of a store what is not to be read. */
+export type Choose = (schema: Schema) => Schema | Promise<Schema>;
+
 /** Reads all tables of a file in one transaction. `begin` gets the tables before their rows. */
 export async function readFile(
   connection: Connection,
@@ -83,11 +88,12 @@ export async function readFile(
   clock: Clock,
   signal?: AbortSignal,
   begin: (schema: Schema) => void | Promise<void> = () => {},
+  choose: Choose = (schema) => schema,
 ): Promise<Schema> {
   const pause = createPauses(clock, signal);
   connection.exec("begin");
   try {
-    const schema = schemaOf(connection);
+    const schema = await choose(schemaOf(connection));
     await begin(schema);
     for (const { name, columns } of [...schema.tables, SEQUENCE]) {
       await taker.table(name, columns);

@@ -7,9 +7,11 @@ import { p, sql } from "./sql.ts";
 import { rowsOf, statement } from "./statement.ts";
 import type { Store } from "./store.ts";
 
-const createTable = statement(
-  sql`create table if not exists relay_migrations (hash text primary key, applied_at integer not null)`,
-);
+/** The table of the migrations that a store has. */
+export const createMigrationsTable =
+  "create table if not exists relay_migrations (hash text primary key, applied_at integer not null)";
+
+const createTable = statement(sql.raw(createMigrationsTable));
 const applied = statement(sql`select hash from relay_migrations`, {
   returns: rowsOf<[hash: string]>(),
 });

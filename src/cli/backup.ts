@@ -117,6 +117,7 @@ export async function restore(
   io.out(
     `Restored ${showPath(done.where)} from ${showPath(file)}${of} (${size(done.bytes)}, ${number(done.rows)} rows, ${done.seconds.toFixed(1)} s).\n`,
   );
+  sayLeftOut(io, done.left_out);
   if (!forgotten) {
     io.out("It is an exact copy: what was waiting to be sent will be sent when Relay starts.\n");
     return;
@@ -149,7 +150,15 @@ export async function migrate(io: Io, from: string, to: string): Promise<void> {
   io.out(
     `Copied ${number(done.rows)} rows of ${done.tables} tables to ${showPath(done.where)}, and compared them (${done.seconds.toFixed(1)} s).\n`,
   );
+  sayLeftOut(io, done.left_out);
   io.out("Start Relay with DATABASE_URL at the new place, and never again at the old one.\n");
+}
+
+/** Names what was in a store or backup, but is not of Relay. */
+function sayLeftOut(io: Io, left_out: readonly string[]): void {
+  if (left_out.length === 0) return;
+  const names = left_out.map((one) => JSON.stringify(one)).join(", ");
+  io.out(`Left out, since Relay did not make it: ${names}.\n`);
 }
 
 /** A store by its URL, or by the path of its file. */
