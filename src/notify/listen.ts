@@ -75,7 +75,8 @@ export type ListenEvent =
   | { readonly kind: "code"; readonly channel_id: string; readonly code: string }
   /**
    * A text in reply to the message that the service calls `handle`: the answer in the person's own words. `codes`: those of
-   * the message's buttons, which tell its question before `handle` is stored, and after it was forgotten.
+   * the message's buttons, which tell its question before `handle` is stored, and after it was forgotten. `in_parts`:
+   * `text` is only the beginning, since the service split it into several messages. It answers nothing.
    */
   | {
       readonly kind: "reply";
@@ -83,6 +84,7 @@ export type ListenEvent =
       readonly handle: string;
       readonly codes?: readonly string[];
       readonly text: string;
+      readonly in_parts?: boolean;
     }
   /** Somebody opened the link with this code. `address`: the whole address of the channel, if the account confirms. */
   | {

@@ -3,7 +3,7 @@
 import { subjectOfMessage } from "../../db/notify/listeners.ts";
 import type { Tickets } from "../auth/tickets.ts";
 import type { Clock } from "../clock.ts";
-import { ServiceError } from "../errors.ts";
+import { failFields, ServiceError } from "../errors.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import type { Question } from "../model/question.ts";
 import { REPLY_LIMITS } from "../notification-limits.ts";
@@ -31,6 +31,9 @@ interface Allowance {
 /** Accounts whose allowance is remembered, and codes. A forgotten allowance is full. */
 const REMEMBERED = 10_000;
 const UNKNOWN: ListenOutcome = { is: "unknown" };
+const OVER = "This button no longer works.";
+const IN_PARTS =
+  "is too long for one message: none of it was taken. Shorten it, or answer in Relay";
 /** For reads that end at once. */
 const { signal: NEVER } = new AbortController();
 
@@ -162,9 +165,12 @@ export function createReplies(deps: RepliesDeps) {
     if (before) return before;
     if (!admitCode(account_id)) return UNKNOWN;
     const of = { question_id: subject, channel_id, account_id };
-    const outcome = await onQuestion(of, ({ options, draft }) =>
+    const found = await onQuestion(of, ({ options, draft }) =>
       choice === CHOICES.approve ? draft : options[choice],
     );
+    // Nobody else has the code, which was made here: its channel, or the question long ago, has ended.
+    const outcome: ListenOutcome =
+      found.is === "unknown" ? { is: "ended", text: OVER, question_id: subject } : found;
     // A refusal may end: the code is good again once its account is no longer blocked.
     if (outcome.is !== "refused") {
       remember(handled, code, outcome.is === "answered" ? { ...outcome, is: "same" } : outcome);
@@ -173,7 +179,7 @@ export function createReplies(deps: RepliesDeps) {
   };
 
   const handleReply = async (
-    { channel_id, handle, codes = [], text }: Extract<ListenEvent, { kind: "reply" }>,
+    { channel_id, handle, codes = [], text, in_parts }: Extract<ListenEvent, { kind: "reply" }>,
     account_id: string,
   ) => {
     if (!admitReply(account_id)) return UNKNOWN;
@@ -182,7 +188,10 @@ export function createReplies(deps: RepliesDeps) {
       by_code ?? (await store.read(subjectOfMessage({ channel_id, handle })))[0]?.[0] ?? "";
     if (!subject.startsWith("qst_")) return UNKNOWN;
     const of = { question_id: subject, channel_id, account_id };
-    return onQuestion(of, (question) => optionFor(question, text));
+    return onQuestion(of, (question) => {
+      if (in_parts && question.status === "pending") return failFields({ answer: IN_PARTS });
+      return optionFor(question, text);
+    });
   };
 
   return {

@@ -34,6 +34,7 @@ import {
 
 /** Seconds for which an update other than a tap waits for the bot. */
 const UPDATE_LIFE = 86_400;
+const ALLOWED = ["message", "edited_message", "callback_query"];
 /** Seconds after which a message cannot be deleted. */
 const DELETABLE = 48 * 3_600;
 
@@ -120,7 +121,7 @@ export async function startTelegram({ clock, strict = true }: TelegramOptions = 
     bot.polls++;
     if (limit < 1 || limit > 100) faults.push("getUpdates: limit");
     if (timeout > 50) faults.push("getUpdates: timeout of more than 50 s");
-    if (JSON.stringify(allowed_updates) !== '["message","callback_query"]') {
+    if (JSON.stringify(allowed_updates) !== JSON.stringify(ALLOWED)) {
       faults.push("getUpdates: allowed_updates");
     }
     if (bot.webhook !== "") {
@@ -371,9 +372,7 @@ export async function startTelegram({ clock, strict = true }: TelegramOptions = 
         },
         steal: () =>
           new Promise((end) =>
-            getUpdates(bot, { timeout: 0, allowed_updates: ["message", "callback_query"] }, () =>
-              end(),
-            ),
+            getUpdates(bot, { timeout: 0, allowed_updates: ALLOWED }, () => end()),
           ),
       };
     },

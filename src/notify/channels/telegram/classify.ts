@@ -27,6 +27,10 @@ const UNCLEAR: readonly string[] = ["timed_out", "failed", "answer_too_large"];
 export const isGone = (answer: CallFailure): boolean =>
   says(answer, /message to edit not found|message can't be edited|MESSAGE_ID_INVALID/i);
 
+/** True if Telegram does not take the change of a message, whatever is done. */
+export const isRefused = (answer: CallFailure): boolean =>
+  !isGone(answer) && says(answer, /^(?!.*(message is not modified|chat not found))/i);
+
 const says = (answer: CallFailure, what: RegExp): boolean =>
   answer.kind === "error" && answer.status === 400 && what.test(answer.description);
 

@@ -20,6 +20,7 @@ interface Params {
   readonly getUpdates: Parameters<Methods["getUpdates"]>[0];
   readonly sendMessage: Parameters<Methods["sendMessage"]>[0];
   readonly editMessageText: Parameters<Methods["editMessageText"]>[0];
+  readonly editMessageReplyMarkup: Parameters<Methods["editMessageReplyMarkup"]>[0];
   readonly deleteMessage: Parameters<Methods["deleteMessage"]>[0];
   readonly answerCallbackQuery: Parameters<Methods["answerCallbackQuery"]>[0];
 }

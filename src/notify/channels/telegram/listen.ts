@@ -13,6 +13,8 @@ import {
 import { HOLD_MOST } from "../../requests.ts";
 import { parseAddress, tokenOf } from "./address.ts";
 import { type CallFailure, createCalls, isBadToken } from "./client.ts";
+import { type Arranged, createArrangement, isOwn } from "./parts.ts";
+import { keyboardOf, openLink } from "./payload.ts";
 import { createSpeech, type Said } from "./say.ts";
 
 /**
@@ -22,8 +24,12 @@ import { createSpeech, type Said } from "./say.ts";
 const POLL = 50;
 const FIRST_POLL = 5;
 const POLL_LOST = 60;
-/** Seconds between the begins of two polls, at least, and after one that is answered at once without an update. */
+/**
+ * Seconds between the begins of two polls, at least: after one with updates, while a reply waits for its next part, and
+ * after one that is answered at once without an update.
+ */
 const POLL_EVERY = 0.1;
+const PART_EVERY = 0.5;
 const IDLE_EVERY = 1;
 /** Updates of one poll, and bytes of its answer. An update has at most some 60 KB; of more bytes, fewer are taken. */
 const UPDATES = 100;
@@ -39,7 +45,8 @@ const BUTTONS = 100;
 /** The end of a connection whose bot cannot be used until its token is replaced. */
 const BAD_TOKEN: ListenEnd = { reason: "bad_token", least: 60, most: 3_600, shows: true };
 
-const START = /^\/start ([A-Za-z0-9_-]{16,64})$/;
+/** In a group, commands name their bot. */
+const START = /^\/start(?:@\w+)? ([A-Za-z0-9_-]{16,64})$/;
 
 export const listen: Listen = {
   keyOf(address) {
@@ -60,6 +67,8 @@ export const listen: Listen = {
     const account = { token, owner: some.account_id };
     const channelsOf = createIndex(() => listening.channels());
     const speech = createSpeech({ call, account, bot, config, clock, signal });
+    const arrangement = createArrangement(bot.bot_id);
+    const base_url = config.PUBLIC_URL?.replace(/\/$/, "") ?? null;
 
     /** The outcome on the first channel of the person that the event belongs to. */
     const tell = async (
@@ -82,36 +91,52 @@ export const listen: Listen = {
         code: data,
       }));
       if (outcome.is !== "unknown") speech.toast(from.id, id, outcome.text);
+      // Its message should have no buttons any more: Telegram may have refused to change it.
+      if (outcome.is === "ended" || outcome.is === "same") {
+        speech.removeButtons({ person: from.id, message_id: message.message_id });
+      }
     };
 
-    const replied = async (said: Said, text: unknown, to: RepliedTo) => {
+    const replied = async (said: Said, { text }: Message, to: RepliedTo, in_parts: boolean) => {
       if (typeof text !== "string") return speech.hint(said, "no_text");
       const handle = String(to.message_id);
       const codes = codesIn(to);
       const outcome = await tell(said.person, (channel_id) => ({
         kind: "reply",
-        ...{ channel_id, handle, codes, text },
+        ...{ channel_id, handle, codes, text, in_parts },
       }));
       if (outcome.is === "unknown") return speech.hint(said, "no_question");
       // The message of an answered question is changed to say so.
-      if (outcome.is !== "answered" && outcome.is !== "same") speech.reply(said, outcome.text);
+      if (outcome.is === "answered" || outcome.is === "same") return;
+      const open =
+        outcome.is === "refused" ? openLink("questions", outcome.question_id, base_url) : [];
+      speech.reply(said, outcome.text, keyboardOf([open]));
     };
 
     /** `links`: how many more the person may open. */
-    const written = async (message: Message, links: number) => {
-      const { message_id, chat, from, text, reply_to_message: to } = message;
-      // Words that were forwarded are somebody else's.
-      const is_own = chat.type === "private" && from?.id === chat.id && !from.is_bot;
-      if (!is_own || !Number.isSafeInteger(chat.id) || message.forward_origin !== undefined) return;
+    const written = async (message: Message, links: number, in_parts: boolean) => {
+      const { message_id, chat, from, reply_to_message: to } = message;
       const said = { person: chat.id, message_id };
       const code = codeOfStart(message);
+      const is_group = chat.type === "group" || chat.type === "supergroup";
+      if (is_group && code !== null && !from?.is_bot) return speech.hint(said, "group_link");
+      if (!isOwn(message) || from === undefined) return;
       if (code !== null) {
-        const outcome = links > 0 ? await opened(code, from) : null;
-        if (outcome?.is === "linked") speech.reply(said, outcome.text);
+        if (links <= 0) return;
+        const outcome = await opened(code, from);
+        if (outcome.is === "linked") speech.reply(said, outcome.text);
+        else speech.hint(said, "no_link");
       } else if (channelsOf(chat.id).length > 0) {
-        if (to?.from?.id === bot.bot_id) await replied(said, text, to);
+        if (to?.from?.id === bot.bot_id) await replied(said, message, to, in_parts);
         else speech.hint(said, "no_reply");
       }
+    };
+
+    /** An edit of a message that was handled before. */
+    const edited = (message: Message) => {
+      const { message_id, chat, reply_to_message: to } = message;
+      if (!isOwn(message) || channelsOf(chat.id).length === 0) return;
+      if (to?.from?.id === bot.bot_id) speech.hint({ person: chat.id, message_id }, "edited");
     };
 
     const opened = async (
@@ -128,11 +153,12 @@ export const listen: Listen = {
       return listening.took({ kind: "link", code, from, address }, null);
     };
 
-    const handleOne = async (update: Update, links: number): Promise<void> => {
-      const { callback_query, message } = update;
+    const handleOne = async ({ update, in_parts }: Arranged, links: number): Promise<void> => {
+      const { callback_query, message, edited_message } = update;
       try {
         if (callback_query) await tapped(callback_query);
-        else if (message) await written(message, links);
+        else if (message) await written(message, links, in_parts);
+        else if (edited_message) edited(edited_message);
       } catch (error) {
         // Otherwise it lacks what Telegram documents, and would fail each time.
         if (signal.aborted) throw error;
@@ -140,15 +166,15 @@ export const listen: Listen = {
     };
 
     /** Handles the updates of each person in order, of several people at once. */
-    const handle = async (updates: readonly Update[]): Promise<void> => {
-      const of_person = Map.groupBy(updates, (update) => personOf(update));
+    const handle = async (ready: readonly Arranged[]): Promise<void> => {
+      const of_person = Map.groupBy(ready, ({ update }) => personOf(update));
       const queues = [...of_person.values()];
       const work = async () => {
         for (let queue = queues.pop(); queue; queue = queues.pop()) {
           let links = LINKS_AT_ONCE;
-          for (const update of queue) {
-            await handleOne(update, links);
-            if (update.message && codeOfStart(update.message) !== null) links--;
+          for (const one of queue) {
+            await handleOne(one, links);
+            if (one.update.message && codeOfStart(one.update.message) !== null) links--;
           }
         }
       };
@@ -181,7 +207,7 @@ export const listen: Listen = {
         params: {
           timeout,
           limit,
-          allowed_updates: ["message", "callback_query"],
+          allowed_updates: ["message", "edited_message", "callback_query"],
           ...(offset !== undefined && { offset }),
         },
         seconds: POLL_LOST,
@@ -193,14 +219,20 @@ export const listen: Listen = {
         listening.works();
         // A rejection ends this before the updates are confirmed, so they come again.
         const updates = updatesIn(answer.result);
-        await handle(updates);
+        const full = updates.length >= limit;
+        const now = clock.elapsed();
+        const { ready, waiting } = arrangement.arrange(updates, { begun, now, full });
+        await handle(ready);
         // Said once: after a week without updates, smaller ids may follow.
         const ids = updates.map(({ update_id }) => update_id);
-        offset = ids.length === 0 ? undefined : 1 + Math.max(...ids);
+        const waits = waiting.length > 0;
+        if (waits) offset = Math.min(...waiting);
+        else offset = ids.length === 0 ? undefined : 1 + Math.max(...ids);
         limit = UPDATES;
-        timeout = POLL;
+        timeout = waits ? 0 : POLL;
         // A server that does not wait, or does not take the offset, is not asked without a pause.
-        const every = ids.length === 0 ? IDLE_EVERY : POLL_EVERY;
+        const often = waits && !full ? PART_EVERY : POLL_EVERY;
+        const every = ids.length === 0 ? IDLE_EVERY : often;
         await pause(clock, begun + every - clock.elapsed(), signal);
       } else if (answer.kind === "lost" && answer.fault === "answer_too_large" && limit > 1) {
         limit = Math.ceil(limit / 10);
@@ -245,8 +277,8 @@ async function pause(clock: Clock, seconds: number, signal: AbortSignal): Promis
   cancel();
 }
 
-const personOf = ({ message, callback_query }: Update): number =>
-  message?.from?.id ?? callback_query?.from?.id ?? 0;
+const personOf = ({ message, edited_message, callback_query }: Update): number =>
+  (message ?? edited_message ?? callback_query)?.from?.id ?? 0;
 
 /** Returns a function from a person to their channels; `all` gives those of the bot as they are now. */
 function createIndex(all: () => readonly ListenedChannel[]) {

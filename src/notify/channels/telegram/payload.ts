@@ -15,13 +15,17 @@ const END_UNITS = 1_000;
 const SHORT_LABEL = 12;
 
 /** The parameters that `sendMessage` and `editMessageText` share, without the chat. */
-interface Message {
+interface Message extends Keyboard {
   readonly text: string;
   readonly entities: { type: "bold" | "pre"; offset: number; length: number }[];
   readonly link_preview_options: { readonly is_disabled: true };
-  readonly reply_markup?: { readonly inline_keyboard: Button[][] };
   /** For `sendMessage` alone. */
   readonly disable_notification?: true;
+}
+
+/** The buttons of a message, if it has any. */
+export interface Keyboard {
+  readonly reply_markup?: { readonly inline_keyboard: Button[][] };
 }
 
 type Button =
@@ -152,12 +156,16 @@ const buttonsOf = (labels: readonly string[], codes: Destination["codes"]): Butt
   });
 
 /** Leads to the page. Telegram takes no host name without a dot. */
-function openLink(view: "questions" | "tasks", subject: string, base_url: string | null): Button[] {
+export function openLink(
+  view: "questions" | "tasks",
+  subject: string,
+  base_url: string | null,
+): Button[] {
   if (base_url === null || !/[.:]/.test(URL.parse(base_url)?.hostname ?? "")) return [];
   return [{ text: "Open", url: `${base_url}/#/${view}/${subject}` }];
 }
 
-function keyboardOf(rows: readonly Button[][]): Pick<Message, "reply_markup"> {
+export function keyboardOf(rows: readonly Button[][]): Keyboard {
   const inline_keyboard = rows.filter((row) => row.length > 0);
   return inline_keyboard.length === 0 ? {} : { reply_markup: { inline_keyboard } };
 }

@@ -7,6 +7,7 @@ import { TIME_LIMIT } from "../../requests.ts";
 import type { TelegramBot } from "./address.ts";
 import type { CallAnswer, Calls } from "./client.ts";
 import { paceOf, type Turn } from "./pace.ts";
+import type { Keyboard } from "./payload.ts";
 
 /** Toasts and messages under way, and those of one person; more are left out. */
 const AT_ONCE = 64;
@@ -19,12 +20,17 @@ const TOAST_UNITS = 200;
 const HINT_EVERY = 600;
 const HINTS = 10_000;
 
-/** Why a message answers nothing, as the person is told. */
+/** Why a message does nothing, as the person is told. */
 export const UNTAKEN = {
   no_reply: "To answer a question, tap a button below it, or reply to its message.",
   no_text: "Only text can be an answer.",
   no_question:
     "Relay can't find a question for that message. If the message has just arrived, reply again in a moment.",
+  edited:
+    "An edit changes nothing: the text that you sent first counted. While the question is open, you can reply to it again.",
+  no_link:
+    "This link can't be used: it works for a short time, for one person, and with the bot that it was made for. Make a new one in Relay.",
+  group_link: "Open the link in a private chat with this bot: Relay sends nothing to groups.",
 } as const;
 
 interface SpeechDeps {
@@ -36,7 +42,9 @@ interface SpeechDeps {
   readonly signal: AbortSignal;
 }
 
-/** The message of a person, which is also the private chat with them. */
+type Spoken = "sendMessage" | "editMessageReplyMarkup" | "answerCallbackQuery";
+
+/** A message in the chat with a person, whose id is that of the chat; or in a group, which has its own. */
 export interface Said {
   readonly person: number;
   readonly message_id: number;
@@ -74,7 +82,7 @@ export function createSpeech({ call, account, bot, config, clock, signal }: Spee
   };
 
   /** Once more if Telegram puts it off for a short time. */
-  const twice = async (send: () => Promise<CallAnswer<"sendMessage" | "answerCallbackQuery">>) => {
+  const twice = async (send: () => Promise<CallAnswer<Spoken>>) => {
     const answer = await send();
     const wait = answer.kind === "error" ? (answer.retry_after ?? 0) : 0;
     if (wait === 0 || wait > AGAIN_MOST) return;
@@ -90,16 +98,21 @@ export function createSpeech({ call, account, bot, config, clock, signal }: Spee
     return send().finally(() => turn.end());
   };
 
-  const reply = ({ person, message_id }: Said, text: string): void => {
+  /** Does something in a chat when it has a turn. */
+  const later = (person: number, send: () => Promise<CallAnswer<Spoken>>): void => {
+    const none = { kind: "lost", fault: "timed_out" } as const;
+    inBackground(person, () => twice(async () => (await inTurn(person, send)) ?? none));
+  };
+
+  const reply = ({ person, message_id }: Said, text: string, more: Keyboard = {}): void => {
     const params = {
       chat_id: person,
       text,
       link_preview_options: { is_disabled: true },
       reply_parameters: { message_id, allow_sending_without_reply: true },
+      ...more,
     };
-    const send = () => call("sendMessage", { ...options, params });
-    const none = { kind: "lost", fault: "timed_out" } as const;
-    inBackground(person, () => twice(async () => (await inTurn(person, send)) ?? none));
+    later(person, () => call("sendMessage", { ...options, params }));
   };
 
   return {
@@ -112,9 +125,16 @@ export function createSpeech({ call, account, bot, config, clock, signal }: Spee
     /** Answers the person's message with a message. */
     reply,
 
-    /** As `reply`, at most once in ten minutes for each reason. */
+    /** Takes the buttons from a message of the bot. */
+    removeButtons({ person, message_id }: Said): void {
+      const params = { chat_id: person, message_id };
+      later(person, () => call("editMessageReplyMarkup", { ...options, params }));
+    },
+
+    /** As `reply`, at most once in ten minutes for each reason, and for each message that was edited. */
     hint(said: Said, why: keyof typeof UNTAKEN): void {
-      const key = `${why} ${bot.bot_id} ${said.person}`;
+      const of_message = why === "edited" ? ` ${said.message_id}` : "";
+      const key = `${why} ${bot.bot_id} ${said.person}${of_message}`;
       const now = clock.elapsed();
       if (now - (hinted.get(key) ?? Number.NEGATIVE_INFINITY) < HINT_EVERY) return;
       hinted.delete(key);

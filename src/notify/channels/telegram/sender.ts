@@ -5,7 +5,7 @@ import type { Config } from "../../../config.ts";
 import type { Network, RequestOrigin } from "../../channel.ts";
 import { createTimedRequests, TIME_LIMIT } from "../../requests.ts";
 import { tokenOf } from "./address.ts";
-import { isGone, type TelegramAnswer } from "./classify.ts";
+import { isGone, isRefused, type TelegramAnswer } from "./classify.ts";
 import { type Calls, createCalls } from "./client.ts";
 import { paceOf } from "./pace.ts";
 import type { TelegramRequest } from "./payload.ts";
@@ -33,6 +33,14 @@ export function createTelegramSender(config: Config, clock: Clock, { outbound }:
       const { disable_notification: _, ...edited } = params;
       const answer = await call("editMessageText", { ...options, params: edited });
       if (answer.kind === "ok") return { kind: "ok", message_id: edit };
+      if (isRefused(answer) && !message.reply_markup) {
+        // The buttons go without the text, so that none is left that answers nothing.
+        const bare = { chat_id, message_id: edit };
+        const removed = await call("editMessageReplyMarkup", { ...options, params: bare });
+        const again =
+          removed.kind !== "ok" && !(removed.kind === "error" && removed.status === 400);
+        if (again) return { ...removed, own, edit };
+      }
       if (!isGone(answer) || !or_send) return { ...answer, own, edit };
     }
     const answer = await call("sendMessage", { ...options, params: { chat_id, ...message } });
