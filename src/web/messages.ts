@@ -1,5 +1,7 @@
 /** Messages between the page and its service worker, distinguished by `type`. */
 
+import type { PushData } from "../model/push-message.ts";
+
 /** Page to worker: show a notification, unless a window of the page has the focus. */
 export interface ShowMessage {
   readonly type: "show";
@@ -22,6 +24,14 @@ export type WorkerMessage =
   | { readonly type: "open"; readonly route: string }
   /** The browser replaced its push subscription. */
   | { readonly type: "subscribed" }
+  /**
+   * A push arrived while this window says that it has the focus. If it shows what the push is about, it sends anything to
+   * `reply` within a second.
+   */
+  | ({ readonly type: "pushed"; readonly reply: MessagePort } & Pick<
+      Partial<PushData>,
+      "event" | "question_id"
+    >)
   /** A test notification arrived and was shown. `tag`: id of the channel. */
   | { readonly type: "tested"; readonly tag: string };
 

@@ -4,14 +4,17 @@
  */
 
 import { handleClick, ticketOf } from "./clicks.ts";
-import { closeQuestion, showOnce, showPush } from "./notifications.ts";
+import { closeQuestion, isShownByPage, read, showOnce, showPush } from "./notifications.ts";
 import { inTurn, keepAlive, openPages, type SubscriptionChangeEvent, worker } from "./scope.ts";
 import { sendReceipt } from "./tickets.ts";
 import "./shell.ts";
 
 worker.addEventListener("push", (event) => {
   keepAlive(event, async () => {
-    const shown = await inTurn(() => showPush(event));
+    const message = read(event);
+    // Asked at once, so that of several pushes each waits no longer than the first.
+    const by_page = isShownByPage(message?.notification.data ?? {});
+    const shown = await inTurn(async () => showPush(message, await by_page));
     const ticket = shown && ticketOf(shown);
     if (ticket && shown.event === "question") await sendReceipt(ticket, "shown");
   });

@@ -1,6 +1,7 @@
 /** Shows notifications: of pushes, for the page, and with the outcome of a tap. */
 
 import type { PushData, PushMessage } from "../../model/push-message.ts";
+import { after } from "../clock.ts";
 import type { CloseMessage, ShowMessage } from "../messages.ts";
 import { files, openPages, type PushEvent, type ShownOptions, worker } from "./scope.ts";
 
@@ -22,7 +23,7 @@ const ICON = files.find((file) => /\/icon-touch-[^/]*\.png$/.test(file));
 const MAX_ACTIONS = (Notification as { readonly maxActions?: number }).maxActions ?? 0;
 
 /** Reads a push; null if this version cannot. */
-function read({ data, notification, appBadge }: PushEvent): Message | null {
+export function read({ data, notification, appBadge }: PushEvent): Message | null {
   try {
     const message = data?.json() as Partial<PushMessage> | null | undefined;
     // With Declarative Web Push, the browser has parsed the message, and there is no `data`.
@@ -35,27 +36,45 @@ function read({ data, notification, appBadge }: PushEvent): Message | null {
   }
 }
 
+/** Seconds in which a page says that it shows what a push is about. */
+const SAYS_SO = 1;
+
 /**
- * Shows a push, and the number of pending questions as the app's badge. Returns the data of the
- * notification shown; null if none was.
+ * True if a page says that it shows the question or task to the person. That a window has the focus does not tell: a
+ * suspended app on a home screen keeps it.
  */
-export async function showPush(event: PushEvent): Promise<ShownData | null> {
-  const message = read(event);
-  // A browser withdraws the permission after pushes that show nothing.
+export async function isShownByPage({ event, question_id }: ShownData): Promise<boolean> {
+  const focused = (await openPages()).filter((page) => page.focused);
+  if (event === "test" || focused.length === 0) return false;
+  return new Promise((resolve) => {
+    after(SAYS_SO, () => resolve(false));
+    for (const page of focused) {
+      const { port1, port2: reply } = new MessageChannel();
+      port1.onmessage = () => resolve(true);
+      const about = { ...(event && { event }), ...(question_id && { question_id }) };
+      page.postMessage({ type: "pushed", reply, ...about }, [reply]);
+    }
+  });
+}
+
+/**
+ * Shows a push, and the number of pending questions as the app's badge. Each shows a notification: Safari ends a
+ * subscription after three pushes that show none, and other browsers withdraw the permission. One that a page shows
+ * (`by_page`) makes no sound and is closed. Returns the data of the notification that stays; null if none does.
+ */
+export async function showPush(
+  message: Message | null,
+  by_page: boolean,
+): Promise<ShownData | null> {
   if (!message) {
     await show("Relay", { body: "Something changed. Open Relay to see it.", tag: "relay" });
     return null;
   }
   const { notification, app_badge } = message;
-  const { title = "", body = "", tag = "", lang = "", silent = false, actions = [] } = notification;
+  const { title = "", body = "", tag = "", lang = "", actions = [] } = notification;
   const data: ShownData = notification.data ?? {};
+  const silent = by_page || notification.silent === true;
   if (app_badge !== null) await setBadge(app_badge);
-  const open = await openPages();
-  // A focused page shows it itself; browsers then require no notification.
-  if (data.event !== "test" && open.some(({ focused }) => focused)) {
-    if (data.event === "ended") await close(tag);
-    return null;
-  }
   await show(title, {
     body,
     tag,
@@ -68,7 +87,13 @@ export async function showPush(event: PushEvent): Promise<ShownData | null> {
     renotify: (data.event === "task" || data.again === true) && !silent && tag !== "",
     data,
   });
-  if (data.event === "test") for (const page of open) page.postMessage({ type: "tested", tag });
+  if (by_page) {
+    await close(tag);
+    return null;
+  }
+  if (data.event === "test") {
+    for (const page of await openPages()) page.postMessage({ type: "tested", tag });
+  }
   return data;
 }
 
@@ -81,9 +106,9 @@ async function close(tag: string): Promise<void> {
   for (const shown of await worker.registration.getNotifications({ tag })) shown.close();
 }
 
-/** Shows a question for a page, unless a window has the focus or a push has already shown it. */
+/** Shows a question for a page, unless another one shows it, or a push has already shown it. */
 export async function showOnce({ question_id: tag, title, body }: ShowMessage): Promise<void> {
-  if ((await openPages()).some(({ focused }) => focused)) return;
+  if (await isShownByPage({ event: "question", question_id: tag })) return;
   if ((await worker.registration.getNotifications({ tag })).length > 0) return;
   await show(title, { body, tag, data: { v: 1, event: "question", question_id: tag } });
 }

@@ -32,7 +32,7 @@ interface WindowClient {
   readonly url: string;
   readonly focused: boolean;
   focus(): Promise<WindowClient>;
-  postMessage(message: WorkerMessage): void;
+  postMessage(message: WorkerMessage, transfer?: readonly Transferable[]): void;
 }
 
 /** Options that `lib.dom` leaves out, since only workers may use them. */

@@ -2,7 +2,13 @@
  * Tells the person about new questions: by toasts, browser notifications, and the badge of the app.
  */
 
-import { type CloseMessage, onWorkerMessage, type ShowMessage } from "../../messages.ts";
+import { after } from "../../clock.ts";
+import {
+  type CloseMessage,
+  onWorkerMessage,
+  type ShowMessage,
+  type WorkerMessage,
+} from "../../messages.ts";
 import type { Question } from "../../state/api.ts";
 import { pushChannel } from "../../state/push-channel.ts";
 import { local } from "../../state/storage.ts";
@@ -74,6 +80,7 @@ export function watchQuestions(store: Store): () => void {
 
   const stopMessages = onWorkerMessage((message) => {
     if (message.type === "open") location.hash = `/${message.route}`;
+    if (message.type === "pushed") sayShown(message, store);
   });
 
   return () => {
@@ -84,9 +91,25 @@ export function watchQuestions(store: Store): () => void {
   };
 }
 
+/** Seconds between two looks for the question of a push, which may be faster than the stream; looks. */
+const LOOK_EVERY = 0.2;
+const LOOKS = 5;
+
+/** Tells the worker that the person sees here what a push is about. */
+function sayShown(
+  push: Extract<WorkerMessage, { type: "pushed" }>,
+  store: Store,
+  looks = LOOKS,
+): void {
+  const { event, question_id = "", reply } = push;
+  if (!document.hasFocus() || document.hidden || store.connection() !== "live") return;
+  if (event !== "question" || store.held("questions", question_id)) reply.postMessage(0);
+  else if (looks > 1) after(LOOK_EVERY, () => sayShown(push, store, looks - 1));
+}
+
 /**
  * Shows a notification through the service worker: phones have no other way, all tabs share the
- * tag, and only the worker knows whether another tab has the focus.
+ * tag, and only the worker can ask whether another tab shows it.
  */
 async function show(store: Store, { id, key_id, prompt }: Question): Promise<void> {
   if (notificationState() !== "on") return;
