@@ -196,18 +196,19 @@ const sameSession = sql`(action_turn is ${p("asked_in")}
       or (action_turn is not null and left_at < ${p("began_at", questions.left_at)}))`;
 
 /**
- * Questions that an identical ask joins: they have the same content, were left after `since`, and are pending at `now`.
- * Begins with the condition of an index (schema.ts).
+ * Questions that an identical ask joins: they have the same content, are pending at `now`, and were left after `since`
+ * or have a call of the same session that still waits. Begins with the condition of an index (schema.ts).
  */
-const joinable = sql`key_id = ${p("key_id")} and left_at is not null and status = 'pending' and hidden = 1
-    and left_at > ${p("since", questions.left_at)} and expires_at > ${p("now", questions.expires_at)}
+const joinable = sql`key_id = ${p("key_id")} and status = 'pending' and hidden = 1
+    and expires_at > ${p("now", questions.expires_at)}
     and prompt = ${p("prompt")} and kind = ${p("kind")} and task_id is ${p("task_id")}
     and options = ${p("options", questions.options)} and url is ${p("url")}
     and allow_other is ${p("allow_other", questions.allow_other)} and fallback is ${p("fallback")}
     and draft is ${p("draft")}
     and context is ${p("context")} and expires_at - created_at
       = ${p("expires_at", questions.expires_at)} - ${p("created_at", questions.created_at)}
-    and ${sameSession}`;
+    and (asking_until > ${p("now", questions.expires_at)} and action_turn is ${p("asked_in")}
+      or left_at > ${p("since", questions.left_at)} and ${sameSession})`;
 
 const insert = statement(
   insertWhere(
@@ -222,7 +223,7 @@ const insert = statement(
 );
 
 /** The session that asks. */
-export interface Asker {
+interface Asker {
   readonly asked_in: string | null;
   /** When that session began, in epoch seconds; null if it is not known. */
   readonly began_at: number | null;
@@ -234,7 +235,9 @@ interface NewQuestion extends Question, Asker {
   readonly idempotency_id: string | null;
   /** True if the agent does not get its id before the asking call ends. */
   readonly hidden: boolean;
-  /** Do not ask if a question with the same content was left after this and is pending at `now`. Null: always ask. */
+  /** When the call stops waiting, if an identical ask may join it until then; otherwise null. */
+  readonly asking_until: number | null;
+  /** Do not ask if there is a question to join, left after this. Null: always ask. */
   readonly since: number | null;
   readonly now: number;
 }
@@ -262,6 +265,7 @@ export const OPTIONAL_FIELDS_NULL = {
   draft: null,
   note: null,
   context: null,
+  asking_until: null,
   action: null,
   asked_in: null,
   action_digest: null,
@@ -275,19 +279,31 @@ export const OPTIONAL_FIELDS_NULL = {
   remind_at: null,
 };
 
-/** Lets an identical ask join a pending question whose id the agent has not got. */
+/**
+ * Lets an identical ask join a pending question whose id the agent has not got, unless another call waits for it after
+ * `asking_until`, when the one that left would have ended.
+ */
 export const leaveQuestion = statement(
   sql`update questions set left_at = ${p("left_at", questions.left_at)}
-    where id = ${p("id")} and key_id = ${p("key_id")} and status = 'pending' and hidden = 1`,
+    where id = ${p("id")} and key_id = ${p("key_id")} and status = 'pending' and hidden = 1
+      and coalesce(asking_until, 0) <= coalesce(${p("asking_until", questions.asking_until)}, 0)`,
 );
 
-/** Joins the newest question that the ask may join, and returns its id. Only one of several asks gets it. */
-export const joinLeftQuestion = (
-  asked: Question & Asker & { readonly since: number; readonly now: number },
-) => join({ ...OPTIONAL_FIELDS_NULL, ...asked });
+interface JoiningQuestion
+  extends Question,
+    Asker,
+    Pick<NewQuestion, "hidden" | "asking_until" | "now"> {
+  readonly since: number;
+}
 
+/** Joins the newest question that the ask may join, and returns its id. */
+export const joinQuestion = ({ hidden, ...asked }: JoiningQuestion) =>
+  join({ ...OPTIONAL_FIELDS_NULL, ...asked, hidden: hidden ? 1 : null });
+
+const until = p("asking_until", questions.asking_until);
 const join = statement(
-  sql`update questions set left_at = null, action_turn = ${p("asked_in")} where id = (
+  sql`update questions set left_at = null, action_turn = ${p("asked_in")}, hidden = ${p("hidden")},
+      asking_until = coalesce(max(asking_until, ${until}), ${until}, asking_until) where id = (
       select id from questions where ${joinable}
       order by created_at desc limit 1)
     and ${ofLiveKey("questions")} returning id`,

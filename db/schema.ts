@@ -219,6 +219,8 @@ export const questions = sqliteTable(
     remind_at: timestamp(),
     /** What the person approves or changes (§2.5.8). */
     draft: text(),
+    /** Until when a tool call that asked, and that an identical ask may join, waits; null if there is none (§12.4.5). */
+    asking_until: timestamp(),
   },
   (t) => [
     index("questions_key").on(t.key_id, t.status, t.created_at, t.id),
@@ -228,7 +230,7 @@ export const questions = sqliteTable(
     index("questions_request").on(t.key_id, t.request_id).where(sql`request_id is not null`),
     index("questions_nudge").on(t.nudge_at).where(sql`nudge_at is not null and status = 'pending'`),
     // Questions that an identical ask may join.
-    index("questions_left").on(t.key_id).where(sql`left_at is not null and status = 'pending'`),
+    index("questions_hidden").on(t.key_id).where(sql`hidden = 1 and status = 'pending'`),
     index("questions_action").on(t.key_id).where(sql`action is not null and status = 'pending'`),
   ],
 );

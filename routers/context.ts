@@ -72,6 +72,8 @@ export interface Context extends CallContext {
   readonly connection: { readonly signal: AbortSignal };
   /** True: a tool call that asks, whose agent does not know the question's id yet (§12.4.5). */
   readonly asking: boolean;
+  /** True: a tool call whose client gets signs of life while it waits (§12.4.2). */
+  readonly streams: boolean;
   /** The MCP session that the call belongs to, if any. */
   readonly session: McpSession | null;
   /** Null unless the call came to `/mcp?tools=approve`. */

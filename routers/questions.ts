@@ -163,9 +163,9 @@ export const questions = router({
     .input(QuestionInput.extend({ wait: Wait }).meta({ id: "QuestionCreate" }))
     .output(Question)
     .mutation(async ({ ctx, input: { wait = 0, ...input } }) => {
-      const { idempotent_request, asking, session, outcome, connection, confirmed } = ctx;
-      const { signal } = connection;
-      const options = { wait, signal, idempotent_request, asking, session, confirmed };
+      const { idempotent_request, asking, session, streams, outcome, confirmed } = ctx;
+      const { signal } = ctx.connection;
+      const options = { wait, signal, idempotent_request, asking, session, streams, confirmed };
       const { question, existing } = await ctx.services.questions.ask(ctx.caller, input, options);
       outcome.existing = existing;
       return question;

@@ -283,6 +283,7 @@ export async function createApp(
       bodies,
       cors,
       signer,
+      clock,
       extra: {
         "/v1/events": { GET: (_, scope) => streams.open(scope) },
         ...createDocs(),

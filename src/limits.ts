@@ -121,8 +121,6 @@ export const LIMITS = {
   approve_wait_max: 600,
   /** Seconds that a prompt waits when the client accepts no stream. */
   approve_wait_json: 45,
-  /** Seconds between two comments of its stream. */
-  approve_ping: 15,
   /** Seconds within which a hook and a permission tool ask about the same call. */
   approve_join: 2,
 
@@ -213,6 +211,8 @@ export const LIMITS = {
   wait_max: 50,
   /** Requests of one key, or of one account, that wait at once in one process. */
   waits: 32,
+  /** Seconds until a waiting request gives its client the first sign of life, and between two: some give up after 5. */
+  sign_of_life: 3,
   /** Event streams of one account in one process; one more closes the oldest. */
   streams: 16,
   ping_after: 20,
@@ -228,8 +228,6 @@ export const LIMITS = {
   rpc_text: 255,
   /** Requests over which one call goes on waiting, each for its `wait_seconds`; clients stop at 10. */
   mcp_rounds: 8,
-  /** Seconds between two progress notifications of a waiting call. */
-  mcp_progress_every: 10,
 
   // OAuth.
 

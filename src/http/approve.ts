@@ -1,7 +1,6 @@
-/** The parameters of `/mcp?tools=approve`, and its answer as a stream that lasts minutes (§12.6). */
+/** The parameters of `/mcp?tools=approve`, and the arguments of its calls as they were sent (§12.6). */
 
 import { APPROVE } from "../../routers/mcp-only.ts";
-import type { Cancel, Clock } from "../clock.ts";
 import { failFields } from "../errors.ts";
 import { memberTexts, textOrValue } from "../exact-json.ts";
 import { LIMITS } from "../limits.ts";
@@ -9,6 +8,7 @@ import type { Message } from "../mcp/message.ts";
 import type { HookOptions } from "../mcp/server.ts";
 import { fits, isBlank } from "../model/text.ts";
 import { commasIn } from "../overload/json-bounds.ts";
+import { acceptsStream } from "./answer-stream.ts";
 
 /**
  * Reads the options of a hook's call from the query; null at any other address. Throws `422 fields.wait` for a `wait`
@@ -77,44 +77,4 @@ function serverIn(query: URLSearchParams): string | undefined {
   const most = LIMITS.action_field;
   if (more.length === 0 && !isBlank(name) && fits(name, most)) return name;
   return failFields({ server: `must be one name of 1 to ${most} characters` });
-}
-
-/** True if a client accepts an event stream. */
-export const acceptsStream = ({ headers }: Request): boolean =>
-  headers.get("accept")?.includes("text/event-stream") === true;
-
-interface AnswerStream {
-  /** The message to send; null ends the stream without a message. Never rejects. */
-  readonly answer: Promise<object | null>;
-  readonly clock: Clock;
-}
-
-/**
- * Makes a stream that sends one message. It begins at once and pings, since a client gives up after 60 s of silence.
- */
-export function answerStream({ answer, clock }: AnswerStream) {
-  const encoder = new TextEncoder();
-  let cancel_ping: Cancel = () => {};
-  let open = true;
-  return new ReadableStream<Uint8Array>({
-    start(controller) {
-      const send = (text: string) => controller.enqueue(encoder.encode(text));
-      const ping = () => {
-        send(": ping\n\n");
-        cancel_ping = clock.after(LIMITS.approve_ping, ping);
-      };
-      ping();
-      void answer.then((message) => {
-        cancel_ping();
-        if (!open) return;
-        open = false;
-        if (message) send(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
-        controller.close();
-      });
-    },
-    cancel() {
-      open = false;
-      cancel_ping();
-    },
-  });
 }

@@ -56,6 +56,7 @@ export function createContextFactory({ services, isForeign, recordUse }: Context
       host,
       connection: request,
       asking: false,
+      streams: false,
       session: null,
       hook: null,
       outcome: { existing: false },

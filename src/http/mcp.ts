@@ -24,7 +24,8 @@ import type { CallScope } from "../rpc/context.ts";
 import { toServiceError } from "../rpc/errors.ts";
 import { failWrongKind } from "../rpc/execute.ts";
 import { createSignedTokens, type Signer } from "../signer.ts";
-import { acceptsStream, answerStream, hookOptions, withExactArguments } from "./approve.ts";
+import { acceptsStream, answerStream, frame, lasts } from "./answer-stream.ts";
+import { hookOptions, withExactArguments } from "./approve.ts";
 import type { Bodies } from "./body.ts";
 import type { CreateContext, RequestContext } from "./context.ts";
 import type { RequestScope } from "./request-scope.ts";
@@ -63,7 +64,7 @@ export function createMcp(options: McpOptions): Handler {
   const running = new Map<string, () => void>();
 
   const exchange = async (call: McpCall, body: JSONRPCRequest, request: Request) => {
-    const streams = call.modern || acceptsStream(request);
+    const streams = call.modern || call.streams;
     const transport = new Exchange({ modern: call.modern, streams });
     const id = call.modern ? null : cancelId(request, body.id);
     if (id === null) return transport.serve(servers.create(call), body, request);
@@ -112,20 +113,25 @@ export function createMcp(options: McpOptions): Handler {
     return json({ jsonrpc: "2.0", id: answer.id, error: shown }, status, scope);
   };
 
-  /** Answers a call by a stream, so that its client knows at once that the call is under way (§12.6.4). */
-  const serveStream = (call: McpCall, body: JSONRPCRequest, scope: RequestScope) => {
+  /** Answers a call by a stream, so that its client knows that the call is under way (§12.4.2, §12.6.4). */
+  const serveStream = (
+    call: McpCall,
+    given: Promise<RpcAnswer | Response | null>,
+    scope: RequestScope,
+  ) => {
     scope.waits();
     const messageOf = (given: RpcAnswer | Response | null) => {
-      if (given === null || given instanceof Response) return null;
+      if (given === null || given instanceof Response) return "";
       const { error, id } = given;
-      if (!error || call.work !== undefined) return given;
+      if (!error || call.work !== undefined) return frame("message", given);
       call.error = refusal(RPC.invalid_params);
-      return { jsonrpc: "2.0", id, error: rpcError(RPC.invalid_params, call.error, error.data) };
+      const shown = rpcError(RPC.invalid_params, call.error, error.data);
+      return frame("message", { jsonrpc: "2.0", id, error: shown });
     };
-    const answer = exchange(call, body, scope.request).then(messageOf, (thrown) => {
+    const answer = given.then(messageOf, (thrown) => {
       call.error = toServiceError(thrown);
-      logInternal(call.error, scope.log(), "POST /mcp approve_action");
-      return null;
+      logInternal(call.error, scope.log(), `POST /mcp ${servers.actionOf(call)}`);
+      return "";
     });
     const stream = answerStream({ answer, clock });
     const headers = { ...STREAM_HEADERS, ...scope.charges.quota()?.headers };
@@ -138,7 +144,10 @@ export function createMcp(options: McpOptions): Handler {
     body: JSONRPCRequest,
     scope: RequestScope,
   ) => {
-    const answer = await (message.checked ? exchange : handleBySdk)(call, body, scope.request);
+    const given = (message.checked ? exchange : handleBySdk)(call, body, scope.request);
+    if (servers.isSilent(call) && (await lasts(given, clock)))
+      return chargeResponse(serveStream(call, given, scope).response, scope);
+    const answer = await given;
     // The client left or cancelled: an empty 202 ends the exchange without an error.
     if (answer === null) return new Response(null, { status: 202, headers: headersOf(scope) });
     if (!(answer instanceof Response)) return render(call, answer, scope);
@@ -231,6 +240,7 @@ export function createMcp(options: McpOptions): Handler {
     const call: McpCall = {
       ...(hook ? withExactArguments(message, text as string) : message),
       hook,
+      streams: acceptsStream(request),
       ctx: { ...ctx, scope: part },
       key_id,
       error: null,
@@ -238,7 +248,7 @@ export function createMcp(options: McpOptions): Handler {
     };
     const request_body = body as JSONRPCRequest;
     const { response, ended } = call.hook?.streams
-      ? serveStream(call, request_body, scope)
+      ? serveStream(call, exchange(call, request_body, request), scope)
       : {
           response: await serve(call, message, request_body, scope).finally(settleUse),
           ended: undefined,

@@ -3,20 +3,22 @@
 import { getPathParameters } from "trpc-to-openapi";
 import type { z } from "zod";
 import type { Context } from "../../routers/context.ts";
-import { type FieldReasons, fail, ServiceError, UNKNOWN_FIELD } from "../errors.ts";
+import type { Clock } from "../clock.ts";
+import { type FieldReasons, fail, ServiceError, toProblem, UNKNOWN_FIELD } from "../errors.ts";
 import { describeError, type Log } from "../log.ts";
 import { cutMembers, parseJson, TOO_DEEP, TOO_DEEP_REASON } from "../overload/json-bounds.ts";
 import { isGone, toServiceError } from "../rpc/errors.ts";
 import { execute } from "../rpc/execute.ts";
 import type { Procedures } from "../rpc/trpc-internals.ts";
 import type { Signer } from "../signer.ts";
+import { acceptsStream, answerStream, frame, lasts } from "./answer-stream.ts";
 import { type Bodies, checkDeclaredSize, openLimits } from "./body.ts";
 import type { CreateContext } from "./context.ts";
 import type { Cors } from "./cors.ts";
 import { idempotentRequestOf, keyFault } from "./idempotency.ts";
 import { decoderOf, readQuery } from "./query.ts";
 import type { RequestScope } from "./request-scope.ts";
-import { json, noContent, problem } from "./respond.ts";
+import { chargeResponse, json, noContent, problem, STREAM_HEADERS } from "./respond.ts";
 
 /** One method of a path. */
 export type Handler = (request: Bun.BunRequest, scope: RequestScope) => Promise<Response>;
@@ -33,13 +35,14 @@ interface RestOptions {
   readonly bodies: Bodies;
   readonly cors: Cors;
   readonly signer: Signer;
+  readonly clock: Clock;
   /** Routes that are not procedures: path, then method, then handler. */
   readonly extra: Readonly<Record<string, Readonly<Record<string, Handler>>>>;
 }
 
 /** Makes the routes of `Bun.serve`, with path parameters as `:name`. */
 export function createRestRoutes(options: RestOptions): Record<string, Route> {
-  const { procedures, createContext, bodies, signer, extra } = options;
+  const { procedures, createContext, bodies, signer, clock, extra } = options;
   const paths = new Map<string, Map<string, Handler>>();
   /** Paths that accept a ticket with some method. */
   const ticket_paths = new Set<string>();
@@ -115,7 +118,8 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
 
       const faults: FieldReasons | null = Object.keys(rejected).length > 0 ? rejected : null;
       // A wait begins only with a credential that is known to be valid.
-      const recall = may_recall && !(data as { readonly wait?: unknown } | null)?.wait;
+      const waits = Boolean((data as { readonly wait?: unknown } | null)?.wait);
+      const recall = may_recall && !waits;
       const ctx = await createContext(scope, faults, access === "none", recall);
       ctx.accepts_tickets = true;
       ctx.by_rest = true;
@@ -124,7 +128,10 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
         const sent = { caller, path, params: request.params, body: () => body };
         ctx.idempotent_request = idempotentRequestOf(request, sent, signer);
       }
-      const result = await scope.credential.confirm(call(ctx, data));
+      const given = scope.credential.confirm(call(ctx, data));
+      if (waits && acceptsStream(request) && (await lasts(given, clock)))
+        return streamed(given, scope, { clock, route: `${request.method} ${path}` });
+      const result = await given;
       if (status === 204) return noContent(scope);
       const response = json(result, ctx.outcome.existing ? 200 : (status ?? 200), scope, {
         refusable,
@@ -195,6 +202,25 @@ export async function refuse(
   scope.id_is_sent = false;
   const log = () => scope.log();
   return renderError(error, log, route, { ...scope.charges.quota()?.headers, ...headers });
+}
+
+/** Answers a wait by a stream: a `message` with the body of the answer, or a `problem` (§6.7). */
+function streamed(
+  given: Promise<unknown>,
+  scope: RequestScope,
+  { clock, route }: { readonly clock: Clock; readonly route: string },
+): Promise<Response> {
+  const answer = given.then(
+    (result) => frame("message", result),
+    (thrown) => {
+      const error = toServiceError(thrown);
+      if (isGone(error)) return "";
+      if (error.code === "internal") logInternal(error, scope.log(), route);
+      return frame("problem", toProblem(error));
+    },
+  );
+  const headers = { ...STREAM_HEADERS, ...scope.charges.quota()?.headers };
+  return chargeResponse(new Response(answerStream({ answer, clock }), { headers }), scope);
 }
 
 /** Logs an unexpected error, without its message. */

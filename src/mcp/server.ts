@@ -45,6 +45,8 @@ export interface McpCall {
   readonly session: McpSession | null;
   /** True: the client repeats a call with `requestState` by itself (§12.4.4). */
   readonly rounds: boolean;
+  /** True: the client accepts an event stream. */
+  readonly streams: boolean;
   /** The address and headers of a permission hook; null unless it came to `/mcp?tools=approve`. */
   readonly hook: HookOptions | null;
   /** Settles with the handler; undefined if the SDK answered by itself. */
@@ -116,6 +118,7 @@ export function createMcpServers(options: McpServersOptions) {
       // The agent does not have the question's id yet.
       asking,
       session: call.session,
+      streams: call.streams,
       hook: call.hook && { ...call.hook, client_name: call.client?.name ?? null, outcome: call },
     };
     const stop = tool.waits ? tellProgress(clock, extra, given.wait_seconds) : () => {};
@@ -219,6 +222,12 @@ export function createMcpServers(options: McpServersOptions) {
       return typeof given === "object" && given !== null && !("wait_seconds" in given);
     },
 
+    /** True for a call that may wait, and whose client accepts a stream but no progress notifications. */
+    isSilent({ method, params, streams }: McpCall): boolean {
+      const tool = method === "tools/call" ? tools.get(params.name as string) : undefined;
+      return streams && tool?.waits === true && !isToken(tokenOf(params._meta));
+    },
+
     create(call: McpCall): Server {
       const server = new Server(info, server_options);
       const { method } = call;
@@ -290,17 +299,22 @@ function unchangedNote(names: readonly string[], task: Arguments): string | null
 const digestOf = (given: Arguments): string =>
   createHash("sha256").update(canonicalJson(given)).digest("base64url");
 
+const tokenOf = (meta: unknown): unknown =>
+  (meta as { readonly progressToken?: unknown } | undefined)?.progressToken;
+const isToken = (token: unknown): token is string | number =>
+  typeof token === "string" || typeof token === "number";
+
 /** Sends progress notifications while a call waits, if the client asked for them. */
 function tellProgress(clock: Clock, { mcpReq }: ServerContext, wait: unknown): Cancel {
-  const progressToken: unknown = mcpReq._meta?.progressToken;
-  if (typeof progressToken !== "string" && typeof progressToken !== "number") return () => {};
+  const progressToken = tokenOf(mcpReq._meta);
+  if (!isToken(progressToken)) return () => {};
   if (typeof wait !== "number" || wait <= 0) return () => {};
   let waited = 0;
   let cancel: Cancel = () => {};
   const next = () => {
-    if (waited + LIMITS.mcp_progress_every > wait) return;
-    cancel = clock.after(LIMITS.mcp_progress_every, () => {
-      waited += LIMITS.mcp_progress_every;
+    if (waited + LIMITS.sign_of_life > wait) return;
+    cancel = clock.after(LIMITS.sign_of_life, () => {
+      waited += LIMITS.sign_of_life;
       const params = { progressToken, progress: waited, total: wait, message: "Waiting" };
       // Its signal ends the call of a client that is gone.
       mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});

@@ -1,11 +1,10 @@
 /**
  * Finds the earlier question that an ask repeats: one with the same `request_id` (§5.7.2(6)), or one of the same
- * content whose asking call was left by its client (§12.4.5).
+ * content whose asking call still waits in the same session, or was left by its client (§12.4.5).
  */
 
 import {
-  type Asker,
-  joinLeftQuestion,
+  joinQuestion,
   leaveQuestion,
   questionByRequest,
   showQuestions,
@@ -17,6 +16,11 @@ import type { ServiceDeps } from "./shared/deps.ts";
 
 /** Reads for a `request_id` after a write that created nothing, before the `request_id` counts as new. */
 const LOOKS = 10;
+
+interface AskedQuestion extends Pick<Question, "id" | "key_id"> {
+  /** When the call stops waiting, if an identical ask may join it until then. */
+  readonly asking_until?: number | null;
+}
 
 export function createEarlierAsks({ store, clock }: Pick<ServiceDeps, "store" | "clock">) {
   /** By key, the calls whose clients have gone but that have not ended: later asks must find their questions. */
@@ -31,9 +35,10 @@ export function createEarlierAsks({ store, clock }: Pick<ServiceDeps, "store" | 
     return isSameAsk(row.question, asked) ? row.question.id : fail("request_mismatch");
   };
 
-  const markLeft = async ({ id, key_id }: Pick<Question, "id" | "key_id">): Promise<void> => {
+  const markLeft = async ({ id, key_id, asking_until = null }: AskedQuestion): Promise<void> => {
+    const left = { id, key_id, asking_until, left_at: clock.now() };
     // Without the mark the question is asked again, so a failing store breaks nothing here.
-    await store.write([leaveQuestion({ id, key_id, left_at: clock.now() })]).catch(() => {});
+    await store.write([leaveQuestion(left)]).catch(() => {});
   };
 
   return {
@@ -58,11 +63,12 @@ export function createEarlierAsks({ store, clock }: Pick<ServiceDeps, "store" | 
     },
 
     /**
-     * Takes over a question of the same content that is pending at `now` and was left after `since`, by the same
-     * session or one that this one follows. Returns its id, to one caller only; undefined if there is none.
+     * Joins a question of the same content that is pending at `now`, and that a call of the same session still waits
+     * for, or that was left after `since` by the same session or one that this one follows. Returns its id; undefined
+     * if there is none.
      */
-    async join(asked: Question & Asker, since: number, now: number): Promise<string | undefined> {
-      const [result] = await store.write([joinLeftQuestion({ ...asked, since, now })]);
+    async join(asked: Parameters<typeof joinQuestion>[0]): Promise<string | undefined> {
+      const [result] = await store.write([joinQuestion(asked)]);
       return result!.rows[0]?.[0] as string | undefined;
     },
 
@@ -84,7 +90,7 @@ export function createEarlierAsks({ store, clock }: Pick<ServiceDeps, "store" | 
     },
 
     /** Runs `wait`. If the client goes meanwhile, a later ask of the same content may join the question. */
-    async untilLeft<T>(asked: Pick<Question, "id" | "key_id">, wait: () => Promise<T>): Promise<T> {
+    async untilLeft<T>(asked: AskedQuestion, wait: () => Promise<T>): Promise<T> {
       try {
         return await wait();
       } catch (error) {

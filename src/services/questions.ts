@@ -52,8 +52,10 @@ interface WaitOptions {
 
 interface AskOptions extends Omit<WaitOptions, "effects"> {
   readonly idempotent_request: IdempotentRequest | null;
-  /** The MCP session that asks. It joins only questions that it left itself (§12.4.5). */
+  /** The MCP session that asks. It joins only questions that it asked itself (§12.4.5). */
   readonly session: McpSession | null;
+  /** True: the client gets signs of life while it waits, so it does not repeat a call that still waits. */
+  readonly streams: boolean;
 }
 
 interface AnswerOptions {
@@ -134,15 +136,25 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     async ask(
       caller: KeyCaller,
       input: QuestionInput,
-      { wait, signal, idempotent_request, asking, session, confirmed = CHECKED }: AskOptions,
+      {
+        wait,
+        signal,
+        idempotent_request,
+        asking,
+        session,
+        streams,
+        confirmed = CHECKED,
+      }: AskOptions,
     ): Promise<AskedQuestion> {
       const { account_id, key_id } = caller;
       const now = clock.now();
       const question = newQuestion(input, { id: ids.next("qst"), key_id, now });
       const asker = { asked_in: session?.id ?? null, began_at: session?.began_at ?? null };
       const joins = asking && question.request_id === undefined;
-      /** True: an identical ask may join this one once its client has gone. */
+      /** True: an identical ask may join this one. */
       const joinable = joins && wait > 0;
+      /** Null: it may do so only once the client has gone. Without a session, that may be another client. */
+      const asking_until = joinable && (session !== null || !streams) ? now + wait : null;
       const replay = async (id: string, existing: boolean): Promise<AskedQuestion> => ({
         question: await read(caller, id, { wait, signal, effects: true, asking: false, confirmed }),
         existing,
@@ -169,17 +181,15 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
        */
       const createOrFind = async (since: number | null): Promise<AskResult | undefined> => {
         // One time for both writes: a question that expires between them would make every attempt miss.
-        const at = clock.now();
+        const joining = { ...asker, hidden: joinable, asking_until, now: clock.now() };
         const happened = await create(account_id, question, (changed) => [
           insertQuestion({
             ...question,
-            ...asker,
+            ...joining,
             account_id,
             revision: changed.revision,
             idempotency_id: idempotent_request?.id ?? null,
-            hidden: joinable,
             since,
-            now: at,
           }),
           ...idempotency.record(idempotent_request, caller, changed),
         ]);
@@ -189,7 +199,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
         const other = await earlier.ofRequestMeanwhile(question);
         if (other !== undefined) return { id: other, existing: true };
         const joined =
-          since === null ? undefined : await earlier.join({ ...question, ...asker }, since, at);
+          since === null ? undefined : await earlier.join({ ...question, ...joining, since });
         if (joined !== undefined) return { id: joined, existing: true, joined: true };
         // If nothing prevents it by now, it is tried again.
         return refusal();
@@ -197,14 +207,15 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
 
       const slot = wait > 0 ? waits.reserve(key_id) : null;
       /** The question as it is after the wait. */
-      const settled = (asked: Pick<Question, "id" | "key_id">) => {
+      const settled = ({ id }: Pick<Question, "id">) => {
+        const asked = { id, key_id, asking_until };
         const held = () => hold(caller, asked, { seconds: wait, signal, slot: slot ?? undefined });
         return joinable ? earlier.untilLeft(asked, held) : held();
       };
       const run = async (): Promise<AskedQuestion> => {
         const since = joins ? await earlier.joinsSince(key_id) : null;
         const { id, existing, joined } = await untilDecided(() => createOrFind(since));
-        if (joined) return { question: await settled({ id, key_id }), existing };
+        if (joined) return { question: await settled({ id }), existing };
         if (id === question.id) {
           return { question: slot ? await settled(question) : question, existing };
         }

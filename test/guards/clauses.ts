@@ -229,6 +229,8 @@ export const CLAUSES: readonly Clause[] = [
   clause("§6.2", "the usual form in either case; sent again while pending"),
   clause("§6.3", "returns at expires_at as expired"),
   clause("§6.5", "32 at once; one more gives 429"),
+  clause("§6.6", "a client that leaves frees its place"),
+  clause("§6.7", "a sign of life every 3 seconds to a client that accepts a stream"),
 
   clause("§7.1.1", "GET /v1/events"),
   clause("§7.1.2", "event and one data line, only for the own account"),

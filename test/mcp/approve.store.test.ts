@@ -1,6 +1,7 @@
 /** Permission prompts of coding agents, over real sockets (§12.6). */
 
 import { expect, test } from "bun:test";
+import { LIMITS } from "../../src/limits.ts";
 import { startTestApp } from "../support/app.ts";
 import { answer, callHook, commandOf, list, openCallSums, pending } from "../support/approve.ts";
 import { createPair } from "../support/client.ts";
@@ -30,7 +31,7 @@ for (const era of ["old", "new"] as const) {
     const { person, agent, hook, question } = await waiting(commandOf("rm -rf build"), { era });
     expect(hook.response.headers.get("content-type")).toBe("text/event-stream");
     await until(() => hook.received() === ": ping\n\n");
-    await clock.advance(15);
+    await clock.advance(LIMITS.sign_of_life);
     await until(() => hook.received() === ": ping\n\n: ping\n\n");
     await answer({ person }, question.id, { answer: "Allow" });
     expect(decision(await hook.text)).toEqual({ behavior: "allow" });

@@ -111,13 +111,13 @@ for (const [name, open] of Object.entries(CLIENTS)) {
       { onprogress: ({ progress }) => void seen.push(progress), timeout: 60_000 },
     ) as Promise<CallToolResult>;
     await until(() => app.waits.count() === 1);
-    await clock.advance(10);
-    await clock.advance(10);
+    await clock.advance(3);
+    await clock.advance(3);
     await until(() => seen.length === 2);
     const { body } = await person.send("GET /v1/questions");
     await person.send(`POST /v1/questions/${body.questions[0].id}/answer`, { answer: "Yes" });
     expect((await asked).structuredContent).toMatchObject({ status: "answered", answer: "Yes" });
-    expect(seen).toEqual([10, 20]);
+    expect(seen).toEqual([3, 6]);
     expect(app.waits.owners()).toBe(0);
     await client.close();
   });

@@ -291,6 +291,7 @@ test("every error has the same code, text and fields over MCP and REST [§9.1.3]
     bodies: createBodies({ clock: createTestClock() }),
     cors: createCors([]),
     signer: createSigner("secret"),
+    clock: createTestClock(),
     extra: {},
   });
   const tool = createTools(boom).get("boom")!;

@@ -168,9 +168,10 @@ test("a question that is just being left is found even if reads do not show it y
   const asks = createEarlierAsks({ store: late, clock });
   const asked = {
     ...newQuestion({ prompt: ASK.prompt }, { id: "", key_id, now: clock.now() }),
-    ...{ asked_in: null, began_at: null },
+    ...{ asked_in: null, began_at: null, hidden: true, asking_until: null },
   };
-  const join = async () => asks.join(asked, await asks.joinsSince(key_id), clock.now());
+  const join = async () =>
+    asks.join({ ...asked, since: await asks.joinsSince(key_id), now: clock.now() });
   expect(await join()).toBeUndefined();
   const client = new AbortController();
   const creation = Promise.withResolvers<void>();

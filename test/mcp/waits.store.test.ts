@@ -49,7 +49,7 @@ for (const [era, open] of ERAS) {
     ]);
   });
 
-  test(`progress comes every 10 seconds to a client that asked for it and accepts a stream (${era} era)`, async () => {
+  test(`a client that accepts a stream gets a sign of life every 3 seconds, as progress if it asked for that (${era} era) [§12.4.2] [§10.4 sign_of_life]`, async () => {
     const { person, agent } = await createPair(app.url);
     const rpc = open(app.url, agent.secret);
     const { structuredContent: asked } = await callTool(rpc, "ask_question", { prompt: "?" });
@@ -60,12 +60,15 @@ for (const [era, open] of ERAS) {
     const calls = [wait(token), wait({})];
     if (era === "old") calls.push(wait(token, { accept: "application/json" }));
     await asleep(calls.length);
-    for (let i = 0; i < 3; i++) await clock.advance(10);
+    for (let i = 0; i < 3; i++) await clock.advance(3);
     await person.send(`POST /v1/questions/${asked.id}/answer`, { answer: "Yes" });
-    const [told, ...quiet] = await Promise.all(calls);
-    expect(told!.headers.get("content-type")).toBe("text/event-stream");
+    const [told, commented, ...quiet] = await Promise.all(calls);
+    for (const { headers } of [told!, commented!]) {
+      expect(headers.get("content-type")).toBe("text/event-stream");
+    }
+    expect(commented!.text).toStartWith(`${": ping\n\n".repeat(3)}event: message\ndata: {`);
     expect(told!.notes.map(({ params }) => params)).toEqual(
-      [10, 20, 30].map((progress) => ({
+      [3, 6, 9].map((progress) => ({
         progressToken: MARK,
         progress,
         total: 50,
@@ -75,9 +78,33 @@ for (const [era, open] of ERAS) {
     for (const { headers } of quiet) {
       expect(headers.get("content-type")).toStartWith("application/json");
     }
-    for (const { body } of [told!, ...quiet]) {
+    for (const { body } of [told!, commented!, ...quiet]) {
       expect(body.result.structuredContent.answer).toBe("Yes");
     }
+  });
+
+  test(`a wait that is over within 3 seconds is answered by JSON (${era} era) [§12.1.5]`, async () => {
+    const { agent } = await createPair(app.url);
+    const args = { prompt: "?", wait_seconds: 2 };
+    const call = open(app.url, agent.secret)("tools/call", {
+      name: "ask_question",
+      arguments: args,
+    });
+    await asleep(1);
+    await clock.advance(2);
+    expect((await call).headers.get("content-type")).toStartWith("application/json");
+  });
+
+  test(`a client that leaves a stream of comments frees its place (${era} era) [§6.6]`, async () => {
+    const { agent } = await createPair(app.url);
+    const gone = new AbortController();
+    const params = { name: "read_inbox", arguments: { wait_seconds: 50 } };
+    const call = open(app.url, agent.secret)("tools/call", params, { signal: gone.signal });
+    await asleep(1);
+    await clock.advance(4);
+    gone.abort();
+    await call.catch(() => {});
+    await until(() => app.waits.owners() === 0);
   });
 
   test(`calls that ended with an answer report no more progress (${era} era)`, async () => {

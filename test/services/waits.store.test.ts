@@ -99,7 +99,13 @@ test("a request that asks counts as asleep once its question exists, and has its
   const { caller } = await newAsker();
   const release = services.holdWrites();
   const gone = new AbortController();
-  const options = { idempotent_request: null, asking: false, session: null, wait: 50 } as const;
+  const options = {
+    idempotent_request: null,
+    asking: false,
+    session: null,
+    streams: true,
+    wait: 50,
+  } as const;
   const asked = questions.ask(caller, { prompt: "p" }, { ...options, signal: gone.signal });
   asked.catch(() => {});
   await until(() => waits.owners() === 1);
@@ -115,7 +121,7 @@ test("a request that asks counts as asleep once its question exists, and has its
 
 test("a wait that reads a question hides it from later identical asks [§12.4.5]", async () => {
   const { caller } = await newAsker();
-  const asking = { idempotent_request: null, asking: true, session: null } as const;
+  const asking = { idempotent_request: null, asking: true, session: null, streams: true } as const;
   const gone = new AbortController();
   const left = questions.ask(caller, { prompt: "p" }, { ...asking, wait: 50, signal: gone.signal });
   left.catch(() => {});
