@@ -4,9 +4,10 @@ import type { Cancel, Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { LaneHealth } from "../model/notification.ts";
 import { createOutage } from "../observability/outages.ts";
+import { HOLD_BACKOFF_MOST } from "./address-holds.ts";
 import { type Delay, exponentialDelay } from "./channel.ts";
 
-/** A pause of a lane grows up to this multiple of its first length. */
+/** A pause of a lane grows up to this multiple of its first length, but to no more than a hold of an address. */
 const PAUSE_GROWTH = 60;
 /** Seconds by which the machine's clock must be set for a stopped lane to try again, and between two looks at it. */
 const CLOCK_SET = 60;
@@ -65,7 +66,8 @@ export function createLaneState({ clock, log, named, secondsOf, resumed }: LaneS
      */
     pause(reason: string, least: number, base: number): void {
       if (health.state !== "open") return;
-      const spread = base === 0 ? 0 : exponentialDelay(base, ++pauses, base * PAUSE_GROWTH);
+      const most = Math.min(base * PAUSE_GROWTH, HOLD_BACKOFF_MOST);
+      const spread = base === 0 ? 0 : exponentialDelay(base, ++pauses, most);
       become("paused", reason);
       outage.note("lane paused", { reason });
       resume = clock.after(Math.max(0.001, secondsOf({ least, spread })), () => {

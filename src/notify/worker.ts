@@ -218,6 +218,13 @@ export function createDeliveryWorker(options: WorkerOptions) {
     }
   };
 
+  /** When a delivery may be sent to its address, by {@link Clock.elapsed}. */
+  const untilFree = ({ delivery, question }: ClaimedDelivery, address: string): number => {
+    const is_new = delivery.kind === "question" && delivery.attempts <= 1;
+    if (!is_new || question.expires_at === null) return holds.until(address);
+    return holds.untilProbe(address, clock.elapsed() + question.expires_at - clock.now());
+  };
+
   const deliver = async (claimed: ClaimedDelivery, claim: Claim, release: Release) => {
     const { pending, held_until } = claim;
     const now = clock.now();
@@ -237,12 +244,13 @@ export function createDeliveryWorker(options: WorkerOptions) {
       return settle(held_until, drop({ ...ending, outcome: "unclear", reason: null }));
     }
     const { address, request, quiet, ends } = prepared;
-    const held_for = holds.until(address) - clock.elapsed();
+    const held_for = untilFree(claimed, address) - clock.elapsed();
     if (held_for >= 0.001 || !state.isOpen()) {
       const due_at = now + Math.max(0, held_for);
       return settle(held_until, putOff({ ...ending, due_at, tried: false }));
     }
     const turn = holds.turn();
+    holds.probed(address);
     under_way++;
     const verdict = await send(request, claimed).finally(() => {
       under_way--;

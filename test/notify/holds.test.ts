@@ -53,3 +53,28 @@ test("the hold doubles with each round, is never shortened and ends with a later
   expect(holds.until("a")).toBe(0);
   expect(holds.hold("a", 0, holds.turn())).toBe(241);
 });
+
+test("a hold that no service asked for ends within minutes, and a new question probes it [§19.5.4]", () => {
+  let now = 100;
+  const holds = createAddressHolds(({ least, spread }) => now + least + spread);
+  for (let i = 0; i < 20; i++) holds.hold("a", 0, holds.turn());
+  expect(holds.until("a")).toBe(400);
+  const ends_at = 5_000;
+  expect(holds.untilProbe("a", ends_at)).toBe(130);
+  expect(holds.untilProbe("b", ends_at)).toBe(0);
+  now = 130;
+  holds.probed("a");
+  expect([holds.untilProbe("a", ends_at), holds.until("a")]).toEqual([160, 400]);
+  // A hold that is nearly over is no reason to probe.
+  now = 390;
+  holds.probed("a");
+  expect(holds.untilProbe("a", ends_at)).toBe(400);
+});
+
+test("a probe waits for what a service asked for, unless the question ends before that [§19.5.4]", () => {
+  const holds = createAddressHolds(({ least, spread }) => 100 + least + spread);
+  holds.hold("a", 600, holds.turn());
+  expect(holds.untilProbe("a", 701)).toBe(700);
+  expect(holds.untilProbe("a", 700)).toBe(130);
+  expect(holds.untilProbe("a", 120)).toBe(130);
+});

@@ -68,6 +68,42 @@ test("Retry-After holds the ntfy topic for an hour at most [§19.5.4]", async ()
   expect(ntfy.take()).toHaveLength(1);
 });
 
+test("a new question is tried on a topic that has been refused for an hour [§19.5.4]", async () => {
+  const { agent } = await begin();
+  ntfy.behave(429);
+  await ask(agent.send, { prompt: "Old?", expires_in: 86_400 });
+  await settled();
+  await advance(3_700, 20);
+  const refused = ntfy.received();
+  // Each is tried once by itself, and several make no burst.
+  for (const prompt of ["A?", "B?", "C?"]) await ask(agent.send, { prompt, expires_in: 600 });
+  await advance(95, 5);
+  expect(ntfy.received() - refused).toBeGreaterThanOrEqual(3);
+  expect(ntfy.received() - refused).toBeLessThanOrEqual(5);
+  ntfy.behave("ok");
+  ntfy.take();
+  await ask(agent.send, { prompt: "New?", expires_in: 60 });
+  await advance(31);
+  expect(ntfy.take().map(({ message }) => message)).toContain("New?");
+  await advance(300, 5);
+  expect(ntfy.take().map(({ message }) => message)).toContain("Old?");
+});
+
+test("a question that would end before Retry-After does is tried once [§19.5.4]", async () => {
+  const { agent } = await begin();
+  ntfy.behave({ status: 429, retry_after: "3000" });
+  await ask(agent.send, { prompt: "Old?", expires_in: 86_400 });
+  await settled();
+  ntfy.behave("ok");
+  ntfy.take();
+  await ask(agent.send, { prompt: "Long?", expires_in: 86_400 });
+  await advance(60, 5);
+  expect(ntfy.take()).toEqual([]);
+  await ask(agent.send, { prompt: "Short?", expires_in: 60 });
+  await settled();
+  expect(ntfy.take().map(({ message }) => message)).toEqual(["Short?"]);
+});
+
 test("a topic that is gone is used again once a test has succeeded [§19.5.4] [§19.2.5]", async () => {
   const { agent, person, id, read } = await begin();
   ntfy.behave(410);

@@ -9,7 +9,7 @@ import {
   type ListenedChannel,
   type Listening,
 } from "../../listen.ts";
-import { retryAfter } from "../../requests.ts";
+import { HOLD_MOST, retryAfter } from "../../requests.ts";
 import { headersOf } from "./client.ts";
 import { parse } from "./payload.ts";
 
@@ -29,7 +29,7 @@ const REMEMBERED = 1_000;
 
 /** Back-off after a fault, a refusal and a flood, in seconds. */
 const FAULT = { least: 1, most: 300 };
-const REFUSAL = { least: 60, most: 3_600 };
+const REFUSAL = { least: 60, most: 300 };
 
 export const listen: Listen = {
   most: REPLY_LIMITS.topics,
@@ -95,8 +95,8 @@ const ownerOf = (channels: readonly ListenedChannel[], key: string): string => {
 function refusalOf(status: number, retry_after: number | null, topics: number): ListenEnd {
   const reason = `status_${status}`;
   if (status === 429) {
-    const least = Math.min(Math.max(retry_after ?? 0, REFUSAL.least), REFUSAL.most);
-    return { reason, least, most: REFUSAL.most, shows: false };
+    const least = Math.min(Math.max(retry_after ?? 0, REFUSAL.least), HOLD_MOST);
+    return { reason, least, most: Math.max(least, REFUSAL.most), shows: false };
   }
   if (status < 400 || status >= 500) return { reason, ...FAULT, shows: false };
   // 401 refuses the token, and so every topic; anything else may be about one of them.
