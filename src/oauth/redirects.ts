@@ -1,6 +1,7 @@
 /** Redirect URIs: which are permitted, which match, and where they lead (§18.4). */
 
 import { isIP } from "node:net";
+import { isHost } from "../host-names.ts";
 import { LIMITS } from "../limits.ts";
 
 /** Where an approval leads: to a program on the person's computer, or to a web site. */
@@ -23,7 +24,7 @@ const ANSWER = ["code", "state", "iss", "error", "error_description", "error_uri
 function parse(uri: string): URL | null {
   if (uri.length > LIMITS.redirect_uri || !URI.test(uri)) return null;
   const url = URL.parse(uri);
-  if (url?.username !== "" || url.password !== "" || url.hostname === "") return null;
+  if (url?.username !== "" || url.password !== "" || !isHost(url)) return null;
   if (ANSWER.some((name) => url.searchParams.has(name))) return null;
   if (url.protocol === "https:") return url;
   return url.protocol === "http:" && isLoopback(url.hostname) ? url : null;

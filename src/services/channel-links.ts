@@ -15,6 +15,7 @@ import { channelById, insertTarget, NEW_CHANNEL } from "../../db/channels.ts";
 import type { Statement } from "../../db/store/store.ts";
 import { PLACES } from "../../db/store/vault.ts";
 import { fail, failFields, failNotFound } from "../errors.ts";
+import { hostOf } from "../host-names.ts";
 import { digest } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
 import type { AccountCaller } from "../model/caller.ts";
@@ -151,7 +152,8 @@ export function createChannelLinks(deps: ChannelLinksDeps) {
         const { lane, links } = channelOf(type);
         const address = vault.open(PLACES.visitor(link_id), visitor.address);
         const url = links.urlOf(address);
-        const { origin, host } = new URL(url);
+        const { origin } = new URL(url);
+        const host = hostOf(url);
         const now = clock.now();
         const of = { id, account_id };
         const endpoint_digest = digest(JSON.stringify([account_id, type, address]));

@@ -16,6 +16,7 @@ import {
 import type { Statement } from "../../db/store/store.ts";
 import type { Config } from "../config.ts";
 import { fail, failFields, failNotFound } from "../errors.ts";
+import { hostOf } from "../host-names.ts";
 import { digest } from "../ids.ts";
 import { LIMITS, RATES } from "../limits.ts";
 import type { AccountCaller } from "../model/caller.ts";
@@ -126,7 +127,8 @@ export function createChannels(deps: ChannelsDeps) {
         ? await store.read(isEndpointOfOther({ account_id, session_id, endpoint_digest }))
         : [[1]];
       if (taken![0] === 1) await assertPastTrial(caller);
-      const { origin, host } = new URL(url);
+      const { origin } = new URL(url);
+      const host = hostOf(url);
       // Nothing is sent yet to the endpoint of a browser, and its host is a known push service.
       if (!exclusive) {
         if (!(await admitAddressUse({ account_id, host }))) await assertLive(caller);

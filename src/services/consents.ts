@@ -12,6 +12,7 @@ import {
 import { keyOfClient } from "../../db/oauth/grants.ts";
 import type { Clock } from "../clock.ts";
 import { fail, failFields, failNotFound, ServiceError } from "../errors.ts";
+import { hostOf } from "../host-names.ts";
 import { digest } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
 import type { Approval, ApprovalState, Authorization } from "../model/authorization.ts";
@@ -91,7 +92,7 @@ export function createConsents(deps: ConsentDeps) {
     request: AuthorizationRequest,
   ): Promise<Pick<Client, "digest" | "name">> => {
     if (request.document === null) return { digest: request.client!, name: request.name };
-    await admitAddressUse({ account_id, host: new URL(request.document).host });
+    await admitAddressUse({ account_id, host: hostOf(request.document) });
     try {
       const client = await fetchClientDocument(outbound, request.document, account_id);
       const { redirect_uri } = request;

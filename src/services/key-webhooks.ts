@@ -13,6 +13,7 @@ import type { KeyRow } from "../../db/keys.ts";
 import { insertTestMessage } from "../../db/notify/webhook-queue.ts";
 import type { Statement } from "../../db/store/store.ts";
 import { fail, failFields, failNotFound } from "../errors.ts";
+import { hostOf } from "../host-names.ts";
 import { RATES } from "../limits.ts";
 import type { Caller } from "../model/caller.ts";
 import type { KeyWebhook } from "../model/key.ts";
@@ -95,7 +96,8 @@ export function createKeyWebhooks(deps: KeyWebhooksDeps) {
       await find(caller, key_id);
       const { account_id, credential } = caller;
       if (!(await admit({ id: key_id, account_id }))) failNotFound("key_id");
-      const { origin, host } = new URL(url);
+      const { origin } = new URL(url);
+      const host = hostOf(url);
       if (!(await admitAddressUse({ account_id, host }))) await assertLive(caller);
       const wrong = await checkUrl(url, account_id);
       if (wrong !== null) failFields({ url: wrong });

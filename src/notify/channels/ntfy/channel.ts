@@ -1,6 +1,7 @@
 /** ntfy as a channel: topics on servers that accounts name (§19.5), and replies through them (§19.8). */
 
 import type { Config } from "../../../config.ts";
+import { hostOf } from "../../../host-names.ts";
 import type { Ids } from "../../../ids.ts";
 import { isLoopback } from "../../../loopback.ts";
 import type { Channel, NewTarget, TargetInput } from "../../channel.ts";
@@ -40,7 +41,7 @@ function register(
   config: Config,
   ids: Pick<Ids, "random">,
 ) {
-  const { origin, pathname, search, host } = new URL(given ?? config.NTFY_SERVER);
+  const { origin, pathname, search } = new URL(given ?? config.NTFY_SERVER);
   const name = () => Buffer.from(ids.random(NAME_BYTES)).toString("hex");
   const is_made = pathname === "/" && search === "";
   if (!is_made && replies === true) {
@@ -66,7 +67,9 @@ function register(
     exclusive: false,
     is_made,
   };
-  return takes_replies && host === LIMITED ? { ...made, sends: ["questions" as const] } : made;
+  return takes_replies && hostOf(origin) === LIMITED
+    ? { ...made, sends: ["questions" as const] }
+    : made;
 }
 
 /** True if a phone may reach Relay by the address that buttons would name. */

@@ -1,6 +1,7 @@
 /** Publishes to ntfy servers that accounts name, through the outbound guard and a few at a time per host. */
 
 import type { Clock } from "../../../clock.ts";
+import { hostOf } from "../../../host-names.ts";
 import { NOTIFICATION_LIMITS } from "../../../notification-limits.ts";
 import { OutboundError, type OutboundRequest } from "../../../outbound/guard.ts";
 import { VERSION } from "../../../version.ts";
@@ -86,7 +87,7 @@ export function createNtfyClient({ clock, outbound, slots }: Network & { readonl
       const { server, replies, token } = parse(address);
       const { owner } = origin;
       if (replies === undefined) return null;
-      const release = await waitForHost(URL.parse(server)?.host ?? "", origin);
+      const release = await waitForHost(hostOf(server), origin);
       if (!release) return "busy";
       const { signal, isLate, end } = requests.begin();
       const ask = async (request: Pick<OutboundRequest, "method" | "url" | "body" | "headers">) =>
@@ -112,7 +113,7 @@ export function createNtfyClient({ clock, outbound, slots }: Network & { readonl
 
     /** Sends one request. Never throws. */
     async send(request: NtfyRequest, origin: RequestOrigin): Promise<NtfyAnswer> {
-      const host = URL.parse(request.server)?.host ?? "";
+      const host = hostOf(request.server);
       if (host === "") return { kind: "lost", fault: "invalid_url" };
       const release = await waitForHost(host, origin);
       if (!release) return { kind: "busy", wait: 1 };

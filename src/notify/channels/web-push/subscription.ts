@@ -1,6 +1,7 @@
 /** Checks the subscriptions that browsers send, and turns them into addresses (§19.6.2). */
 
 import { createPublicKey } from "node:crypto";
+import { isHost } from "../../../host-names.ts";
 import type { SubscriptionInput } from "../../../model/channel.ts";
 
 /** Characters of the endpoint of a subscription. */
@@ -30,7 +31,7 @@ const SERVICES = [
 /** Says why messages cannot be sent to an endpoint; null if they can. `hosts`: `WEB_PUSH_HOSTS`. */
 export function endpointFault(endpoint: string, hosts: readonly string[]): string | null {
   const url = URL.parse(endpoint);
-  if (url?.username !== "" || url.password !== "" || url.hash !== "") {
+  if (url?.username !== "" || url.password !== "" || url.hash !== "" || !isHost(url)) {
     return "must have an endpoint that is a URL";
   }
   if (endpoint.length > ENDPOINT_CHARACTERS) return "has an endpoint that is too long";
