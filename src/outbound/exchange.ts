@@ -1,12 +1,13 @@
 /** One request over one connection: to an address that was checked, directly or through a proxy. */
 
 import http from "node:http";
-import https from "node:https";
 import { isIP } from "node:net";
 import type { Duplex } from "node:stream";
+import type { Clock } from "../clock.ts";
 import { OUTBOUND } from "../limits.ts";
 import { codeOf } from "../log.ts";
 import { unbracketed } from "../loopback.ts";
+import { openConnection, type PeerBytes } from "./connection.ts";
 import { type OutboundAnswer, OutboundError, type OutboundRequest } from "./guard.ts";
 import type { Resolve } from "./resolver.ts";
 import { connectThrough, type ProxyAddress, TunnelError } from "./tunnel.ts";
@@ -32,9 +33,13 @@ export interface Way {
   readonly ca: string | undefined;
   readonly signal: AbortSignal;
   readonly resolve: Resolve;
+  /** Real time, also in tests. */
+  readonly timers: Pick<Clock, "after" | "elapsed">;
 }
 
 interface Sending extends Way, Pick<OutboundRequest, "method" | "headers" | "body"> {
+  /** What the answer may have, its headers and the responses before it (1xx) included. */
+  readonly expects: PeerBytes;
   /** True: the answer has no end. The abort of `signal` closes its connection. */
   readonly lasts?: boolean;
 }
@@ -57,7 +62,6 @@ export function wholeAnswer(
       if (bytes > max_bytes) fail(new OutboundError("answer_too_large"));
     });
     response.on("error", fail);
-    response.on("aborted", () => fail(new OutboundError("failed")));
     response.on("end", () =>
       resolve({
         status: response.statusCode ?? 0,
@@ -69,30 +73,37 @@ export function wholeAnswer(
 }
 
 /**
- * Sends over `node:https`, since `fetch` takes a proxy from the environment. The connection is not kept, so that each
- * request checks the name in the certificate.
+ * Sends over `node:http`, since `fetch` takes a proxy from the environment and counts no bytes. The connection is not
+ * kept, so that each request checks the name in the certificate.
  */
 export async function send<T>(sending: Sending, receive: Receive<T>): Promise<T> {
-  const { url, address, via, ca, signal, resolve } = sending;
-  if (!via) return exchange(sending, null, receive);
-  const { host, port } = endOf(url);
-  const addressesOfProxy = async () =>
-    isIP(via.host) ? [via.host] : (await resolve(via.host, PROXY)).slice(0, OUTBOUND.addresses);
-  const tunnel = await connectThrough({
-    proxy: via,
-    addressesOfProxy,
-    address,
-    port,
-    host,
-    ca,
-    signal,
-  }).catch((error: unknown) => {
-    throw toOutboundError(error);
-  });
+  const { url, via, signal } = sending;
+  if (!via) {
+    const { host, port } = endOf(url);
+    const connection = openConnection({ ...sending, port });
+    const secure = url.protocol === "https:";
+    const socket = secure ? connection.secure({ ...sending, host }) : connection.socket;
+    return exchange(sending, socket, receive);
+  }
+  const tunnel = await openTunnel(sending, via);
   // Whoever reads an answer without an end aborts.
   if (sending.lasts) signal.addEventListener("abort", () => tunnel.destroy(), { once: true });
   const answer = exchange(sending, tunnel, receive);
   return sending.lasts ? answer : answer.finally(() => tunnel.destroy());
+}
+
+/** Sets up TLS with the target through the proxy. */
+function openTunnel(sending: Sending, proxy: ProxyAddress): Promise<Duplex> {
+  const { url, resolve } = sending;
+  const addressesOfProxy = async () =>
+    isIP(proxy.host)
+      ? [proxy.host]
+      : (await resolve(proxy.host, PROXY)).slice(0, OUTBOUND.addresses);
+  return connectThrough({ ...sending, ...endOf(url), proxy, addressesOfProxy }).catch(
+    (error: unknown) => {
+      throw toOutboundError(error);
+    },
+  );
 }
 
 /** The host, as a name or an address without brackets, and the port. */
@@ -103,21 +114,20 @@ export function endOf({ hostname, port, protocol }: URL) {
   };
 }
 
-/** Sends the request through a tunnel that includes TLS, or over a new connection. */
-function exchange<T>(sending: Sending, tunnel: Duplex | null, receive: Receive<T>): Promise<T> {
-  const { url, address, ca, method, headers, body, signal } = sending;
-  const { host, port } = endOf(url);
-  const secure = url.protocol === "https:" && !tunnel;
+/** Responses before the final one (1xx) that are read: a peer sends one or two, such as hints. */
+const EARLY_RESPONSES = 16;
+
+/** Sends the request over a connection to the target, which includes TLS. */
+function exchange<T>(sending: Sending, socket: Duplex, receive: Receive<T>): Promise<T> {
+  const { url, method, headers, body, signal } = sending;
   return new Promise((resolve, reject) => {
     const give_up = (error: unknown) => reject(toOutboundError(error));
-    const request = (secure ? https : http).request(
+    const request = http.request(
       {
-        host: address,
-        port,
         path: url.pathname + url.search,
         method,
         // An agent would make another connection.
-        ...(tunnel ? { createConnection: () => tunnel } : { agent: false }),
+        createConnection: () => socket,
         signal,
         headers: {
           ...headers,
@@ -125,16 +135,21 @@ function exchange<T>(sending: Sending, tunnel: Duplex | null, receive: Receive<T
           connection: "close",
           ...(body !== undefined && { "content-length": String(Buffer.byteLength(body)) }),
         },
-        ...(secure && { servername: isIP(host) ? "" : host, ...(ca !== undefined && { ca }) }),
       },
       (response) => {
         const fail = (error: unknown) => {
           give_up(error);
-          request.destroy();
+          response.destroy(error as Error);
         };
+        // The connection says why it ended, where the response says only that it did.
+        socket.once("error", fail);
         receive(response, fail).then(resolve, fail);
       },
     );
+    let early = 0;
+    request.on("information", () => {
+      if (++early > EARLY_RESPONSES) request.destroy(new OutboundError("answer_too_large"));
+    });
     request.on("error", give_up);
     request.end(body);
   });

@@ -5,9 +5,11 @@
 
 import { isIP } from "node:net";
 import type { Clock } from "../clock.ts";
+import { isHost } from "../host-names.ts";
 import { OUTBOUND } from "../limits.ts";
 import { codeOf } from "../log.ts";
 import { networksOf, type Reach, reachOf } from "./addresses.ts";
+import type { PeerBytes } from "./connection.ts";
 import { endOf, isUnconnected, send, toOutboundError, type Way, wholeAnswer } from "./exchange.ts";
 import { createLineReader, type LineBounds } from "./lines.ts";
 import { createResolver, type Resolve } from "./resolver.ts";
@@ -144,7 +146,7 @@ export function createOutbound(options: OutboundOptions) {
     for (const [index, { address, reach }] of targets.entries()) {
       const via = reach === "public" ? proxy : null;
       try {
-        return await attempt({ url, address, via, ca, signal, resolve });
+        return await attempt({ url, address, via, ca, signal, resolve, timers });
       } catch (error) {
         const more = index + 1 < targets.length && !signal.aborted;
         if (!more || !isUnconnected((error as Error).cause)) throw error;
@@ -169,11 +171,12 @@ export function createOutbound(options: OutboundOptions) {
      */
     async request(request: OutboundRequest): Promise<OutboundAnswer> {
       const url = parse(request.url);
-      const { owner, seconds, signal: outer } = request;
+      const { owner, seconds, signal: outer, max_bytes = OUTBOUND.answer_bytes } = request;
+      const expects = expecting(max_bytes);
       return within({ timers, seconds, outer }, async (signal) => {
         return overAddresses(url, owner, signal, (to) =>
-          send({ ...request, ...to }, (response, fail) =>
-            wholeAnswer(response, request.max_bytes ?? OUTBOUND.answer_bytes, fail),
+          send({ ...request, ...to, expects }, (response, fail) =>
+            wholeAnswer(response, max_bytes, fail),
           ),
         );
       });
@@ -198,7 +201,8 @@ export function createOutbound(options: OutboundOptions) {
         outer.throwIfAborted();
         return await within({ timers, outer }, (head) => {
           head.addEventListener("abort", () => ended.abort(head.reason), { once: true });
-          const sending = { method: "GET", headers, lasts: true } as const;
+          const expects = expecting(bounds.burst, bounds.per_second);
+          const sending = { method: "GET", headers, lasts: true, expects } as const;
           return overAddresses(url, owner, ended.signal, (to) =>
             send({ ...sending, ...to }, async (response) => ({
               status: response.statusCode ?? 0,
@@ -215,11 +219,20 @@ export function createOutbound(options: OutboundOptions) {
   };
 }
 
+/** Bytes of an answer before its body. */
+const HEAD = 32_768;
+/** What a peer may send for a body of this size: its chunks have headers of their own. */
+const expecting = (body: number, per_second = 0): PeerBytes => ({
+  at_once: HEAD + 2 * body,
+  per_second: 2 * per_second,
+});
+
 /** Parses an absolute http(s) URL without credentials or fragment; throws {@link OutboundError}. */
 function parse(text: string, most: number = OUTBOUND.url_characters): URL {
   const url = text.length <= most && URL.canParse(text) ? new URL(text) : null;
   const is_http = url?.protocol === "https:" || url?.protocol === "http:";
-  if (!url || !is_http || url.username !== "" || url.password !== "" || url.hash !== "") {
+  const is_plain = url?.username === "" && url.password === "" && url.hash === "";
+  if (!url || !is_http || !is_plain || !isHost(url)) {
     throw new OutboundError("invalid_url");
   }
   return url;

@@ -2,6 +2,7 @@
 
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../clock.ts";
+import { toOutboundError } from "./exchange.ts";
 import { OutboundError } from "./guard.ts";
 
 export interface LineBounds {
@@ -11,7 +12,7 @@ export interface LineBounds {
   readonly idle: number;
   /**
    * Bytes that may come at once, and in each further second. A server that sends more is cut off. A line counts as
-   * at least 256 bytes.
+   * at least 256 bytes, and so does what arrives at once.
    */
   readonly burst: number;
   readonly per_second: number;
@@ -27,7 +28,7 @@ interface LineReaderOptions {
 }
 
 const NEWLINE = 10;
-/** Bytes that a shorter line counts as, since each line costs work however short it is. */
+/** Bytes that a shorter line or part counts as, since each costs work however short it is. */
 const LEAST = 256;
 /** Lines that are handed over before other work has its turn. */
 const PER_TURN = 50;
@@ -89,7 +90,7 @@ export function createLineReader(
   const take = (part: Buffer) => {
     if (ended) return;
     refill();
-    if (!admit(part.length)) return;
+    if (!admit(Math.max(LEAST, part.length))) return;
     let from = 0;
     let has_line = false;
     for (;;) {
@@ -113,8 +114,7 @@ export function createLineReader(
 
   response.on("data", take);
   response.on("end", () => end(null));
-  response.on("aborted", () => end(new OutboundError("failed")));
-  response.on("error", (cause) => end(new OutboundError("failed", { cause })));
+  response.on("error", (error) => end(toOutboundError(error)));
   response.on("close", () => end(null));
   signal.addEventListener("abort", leave, { once: true });
   if (signal.aborted) leave();

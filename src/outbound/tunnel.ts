@@ -1,11 +1,11 @@
 /** Connects through the operator's proxy (§11.6.4). */
 
 import http from "node:http";
-import https from "node:https";
 import { isIP } from "node:net";
 import type { Duplex } from "node:stream";
-import tls from "node:tls";
+import type { Clock } from "../clock.ts";
 import { unbracketed } from "../loopback.ts";
+import { type Connection, openConnection, type PeerBytes } from "./connection.ts";
 
 /** The parts of `OUTBOUND_PROXY`. */
 export interface ProxyAddress {
@@ -39,13 +39,16 @@ interface Tunnel {
   readonly proxy: ProxyAddress;
   /** Finds the addresses of its host, to try in this order. */
   readonly addressesOfProxy: () => Promise<readonly string[]>;
-  /** IP address that the proxy connects to. */
+  /** IP address or name that the proxy connects to. */
   readonly address: string;
   readonly port: number;
   /** Name that the certificate must be valid for, or an IP address. */
   readonly host: string;
   /** PEM of the authorities that tests trust instead of the system's. */
   readonly ca: string | undefined;
+  /** What the proxy and the target may send. */
+  readonly expects: PeerBytes;
+  readonly timers: Pick<Clock, "after" | "elapsed">;
   readonly signal: AbortSignal;
 }
 
@@ -53,26 +56,14 @@ interface Tunnel {
  * Sets up TLS with the target through a tunnel that the proxy opens to `address` (RFC 9110, section 9.3.6). Throws
  * {@link TunnelError} if the proxy opens none, or the error of TLS.
  */
-export async function connectThrough({
-  host,
-  ca,
-  signal,
-  addressesOfProxy,
-  ...to
-}: Tunnel): Promise<Duplex> {
+export async function connectThrough({ addressesOfProxy, ...tunnel }: Tunnel): Promise<Duplex> {
+  const { host, ca, signal } = tunnel;
   const tries = await addressesOfProxy().catch((cause: unknown) => {
     throw new TunnelError("no address of the proxy", { cause });
   });
-  const socket = await firstOf(tries, (at) => openTunnel({ ...to, at, ca, signal }), signal);
-  socket.on("error", ignore);
+  const connection = await firstOf(tries, (at) => openTunnel(tunnel, at), signal);
   signal.throwIfAborted();
-  const secure = tls.connect({
-    socket,
-    host,
-    ...(isIP(host) === 0 && { servername: host }),
-    ...(ca !== undefined && { ca }),
-  });
-  secure.on("error", ignore);
+  const secure = connection.secure({ host, ca });
   signal.addEventListener("abort", () => secure.destroy(), { once: true });
   await new Promise<void>((resolve, reject) => {
     secure.once("secureConnect", resolve);
@@ -85,15 +76,12 @@ export async function connectThrough({
   return secure;
 }
 
-/** Listens to errors that are handled elsewhere, which would otherwise end the process. */
-const ignore = () => {};
-
 /** Returns the first tunnel that opens; throws the last error. */
 async function firstOf(
   addresses: readonly string[],
-  open: (address: string) => Promise<Duplex>,
+  open: (address: string) => Promise<Connection>,
   signal: AbortSignal,
-): Promise<Duplex> {
+): Promise<Connection> {
   for (const [i, address] of addresses.entries()) {
     try {
       return await open(address);
@@ -104,34 +92,27 @@ async function firstOf(
   throw new TunnelError("no address of the proxy");
 }
 
-interface TunnelAttempt extends Omit<Tunnel, "host" | "addressesOfProxy"> {
-  /** IP address of the proxy. */
-  readonly at: string;
-}
-
-function openTunnel({ proxy, at, address, port, ca, signal }: TunnelAttempt): Promise<Duplex> {
+/** `at`: IP address of the proxy. */
+function openTunnel(tunnel: Omit<Tunnel, "addressesOfProxy">, at: string): Promise<Connection> {
+  const { proxy, address, port, ca, signal } = tunnel;
   const authority = `${isIP(address) === 6 ? `[${address}]` : address}:${port}`;
+  const connection = openConnection({ ...tunnel, address: at, port: proxy.port });
+  if (proxy.secure) connection.secure({ host: proxy.host, ca });
   return new Promise((resolve, reject) => {
     const refuse = (cause: unknown) => reject(new TunnelError("no tunnel", { cause }));
-    const request = (proxy.secure ? https : http).request({
-      host: at,
-      port: proxy.port,
+    const request = http.request({
       method: "CONNECT",
       path: authority,
-      agent: false,
+      createConnection: () => connection.socket,
       signal,
       headers: {
         host: authority,
         ...(proxy.authorization !== undefined && { "proxy-authorization": proxy.authorization }),
       },
-      ...(proxy.secure && {
-        servername: isIP(proxy.host) ? "" : proxy.host,
-        ...(ca !== undefined && { ca }),
-      }),
     });
     request.once("connect", ({ statusCode = 0 }, socket, rest) => {
       // The target sends nothing before TLS, so a byte now comes from elsewhere.
-      if (statusCode >= 200 && statusCode < 300 && rest.length === 0) return resolve(socket);
+      if (statusCode >= 200 && statusCode < 300 && rest.length === 0) return resolve(connection);
       socket.destroy();
       refuse(new Error(`the proxy answered with ${statusCode}`));
     });

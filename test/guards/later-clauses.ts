@@ -59,6 +59,7 @@ export const LATER_CLAUSES: readonly Clause[] = [
     "§11.6.5",
     "look-ups: own sockets, a deadline, a share for each account; hosts file, search",
   ),
+  clause("§11.6.6", "every byte of a connection counts; responses before the final one"),
 
   clause("§11.5.4", "due times of clocks that were ahead"),
   clause("§12.1.1", "POST /mcp"),

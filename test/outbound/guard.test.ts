@@ -3,6 +3,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { createServer, type Socket } from "node:net";
 import { systemClock } from "../../src/clock.ts";
+import { hostOf } from "../../src/host-names.ts";
 import { OutboundError, type OutboundOptions } from "../../src/outbound/guard.ts";
 import { createTestClock } from "../support/clock.ts";
 import { createOwnedOutbound } from "../support/outbound.ts";
@@ -103,6 +104,16 @@ describe("refused before a connection", () => {
     ["ftp://8.8.8.8/", "invalid_url"],
     ["file:///etc/passwd", "invalid_url"],
     ["//8.8.8.8/", "invalid_url"],
+    ["https://.google.com/", "invalid_url"],
+    ["https://%2egoogle.com/", "invalid_url"],
+    ["https://。google.com/", "invalid_url"],
+    ["https://hook..example/", "invalid_url"],
+    ["https://hook.example../", "invalid_url"],
+    ["https://./", "invalid_url"],
+    ["https://*.example/", "invalid_url"],
+    ["https://a,b.example/", "invalid_url"],
+    [`https://${"a".repeat(64)}.example/`, "invalid_url"],
+    [`https://${"a.".repeat(127)}example/`, "invalid_url"],
     [`https://8.8.8.8/${"a".repeat(2_000)}`, "invalid_url"],
   ])("%s", async (url, fault) => {
     expect(await faultOf(open.check(url))).toBe(fault);
@@ -112,6 +123,21 @@ describe("refused before a connection", () => {
   test("the guard lets a public address through", async () => {
     for (const url of ["https://8.8.8.8/x?y=1", "https://[2606:4700::1111]:8443/"]) {
       expect(await faultOf(open.check(url))).toBe("none");
+    }
+  });
+
+  test("the guard lets names through that a name server can know [§11.6.1]", async () => {
+    const named = create({ resolve: async () => ["8.8.8.8"] });
+    for (const host of [
+      "hook.example.",
+      "my_nas.lan",
+      "a-.example",
+      "xn--bcher-kva.example",
+      "Bücher.example",
+      "nas:8443",
+      `${"a".repeat(63)}.example`,
+    ]) {
+      expect([host, await faultOf(named.check(`https://${host}/`))]).toEqual([host, "none"]);
     }
   });
 
@@ -165,6 +191,13 @@ describe("refused before a connection", () => {
     const none = create({ resolve: async () => [] });
     expect(await faultOf(none.check("https://hook.example/"))).toBe("unknown_host");
   });
+});
+
+test("a final dot and the usual port make no other host [§11.6.1]", () => {
+  expect(hostOf("https://Hook.example.:443/x")).toBe("hook.example");
+  expect(hostOf("https://hook.example.:8443/x")).toBe("hook.example:8443");
+  expect(hostOf("https://[::1]:8443/x")).toBe("[::1]:8443");
+  expect(hostOf("hook.example")).toBe("");
 });
 
 describe("requests through the guard", () => {
@@ -262,6 +295,7 @@ describe("requests through the guard", () => {
     const ask = (outbound: typeof trusting, host: string) =>
       outbound.request({ url: `https://${host}:${secure.port}/`, method: "GET" });
     expect((await ask(trusting, "localhost")).body.toString()).toBe("secure");
+    expect((await ask(trusting, "localhost.")).body.toString()).toBe("secure");
     expect((await ask(trusting, "127.0.0.1")).body.toString()).toBe("secure");
     expect(await faultOf(ask(trusting, "hook.example"))).toBe("tls_failed");
     expect(await faultOf(ask(create({ resolve }), "localhost"))).toBe("tls_failed");
