@@ -1,6 +1,5 @@
 /** The periodic jobs of a store, each started every few milliseconds: how long a pass and a step of each takes. */
 
-import { storeTime } from "../db/store/store-time.ts";
 import { startApp } from "../src/app.ts";
 import { type Clock, systemClock } from "../src/clock.ts";
 import { readConfig } from "../src/config.ts";
@@ -24,9 +23,8 @@ const app = await startApp({
   channels: CHANNELS,
   clock,
   timers: systemClock,
-  ids: createIds(clock),
+  ids: createIds,
   log: createLog("warn", (line) => process.stderr.write(line)),
-  storeTime,
   endProcess: () => process.exit(1),
 });
 process.send!({ port: Number(new URL(app.local_url).port) });

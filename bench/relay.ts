@@ -1,6 +1,5 @@
 /** Relay for the fan-out bench: each message from the parent becomes an event of every account. */
 
-import { storeTime } from "../db/store/store-time.ts";
 import { startApp } from "../src/app.ts";
 import { systemClock } from "../src/clock.ts";
 import { readConfig } from "../src/config.ts";
@@ -14,9 +13,8 @@ const app = await startApp({
   channels: CHANNELS,
   clock: systemClock,
   timers: systemClock,
-  ids: createIds(systemClock),
+  ids: createIds,
   log: createLog("warn", (line) => process.stderr.write(line)),
-  storeTime,
   endProcess: () => process.exit(1),
 });
 // The store has none of the events below. The periodic look at its newest one would find that an older copy has replaced

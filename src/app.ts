@@ -93,7 +93,7 @@ async function openTraces(
   const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url } = config;
   if (base === undefined && url === undefined) return null;
   const { createTraces } = await import("./observability/traces.ts");
-  return createTraces({ config, clock, timers, log, ids });
+  return createTraces({ config, clock, timers, log, ids: ids(clock) });
 }
 
 interface AppOptions {
@@ -109,8 +109,8 @@ export async function createApp(
   deps: AppDeps,
   { tls = null, faults = createRecentFaults(deps.clock), listen = startServer }: AppOptions = {},
 ) {
-  const { config, channels, program = null, clock, timers, ids, log, traces = null } = deps;
-  const { store, signer, feed, waits, auth, services, sender, listener } = core;
+  const { config, channels, program = null, timers, log, traces = null } = deps;
+  const { store, clock, ids, signer, feed, waits, auth, services, sender, listener } = core;
   const origins = config.CORS_ORIGINS ?? [];
   const cors = createCors(origins);
   const base_addresses = createBaseAddresses({
@@ -171,7 +171,7 @@ export async function createApp(
     laneHealth: core.laneHealth,
     listener,
     storeFaults: core.storeFaults,
-    clockOffsets: core.clocks.offsets,
+    clockAhead: clock.ahead,
     certificateEnds: tls?.expires_at ?? null,
     disk: createDiskSpace(folderOfStore(config.DATABASE_URL), timers),
     backups: core.backups,
@@ -185,7 +185,6 @@ export async function createApp(
     health: createAdminHealth({
       ...figures,
       statistics,
-      clockDiffers: core.clocks.differs,
       channelOf,
       titleOf: (channel) => channels.find(({ name }) => name === channel)?.title,
       faults,
@@ -267,6 +266,8 @@ export async function createApp(
     stopping: () => stopping !== undefined,
     tls,
     traces,
+    // A page compares it with the times of records.
+    date: () => (clock.corrected() === 0 ? null : new Date(clock.now() * 1000).toUTCString()),
     sendsHsts: createHstsRule(config.PUBLIC_URL, tls),
     trpc: createTrpcHandler({
       endpoint: "/trpc",
@@ -316,7 +317,7 @@ export async function createApp(
             problems: () => [
               ...(store.isOther() ? (["other_store"] as const) : []),
               ...(store.writeLock() ? (["write_lock_held"] as const) : []),
-              ...(core.clocks.differs() ? (["clock_differs"] as const) : []),
+              ...(clock.differs() ? (["clock_differs"] as const) : []),
             ],
             version: VERSION,
           }),

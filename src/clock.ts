@@ -4,8 +4,10 @@
 export type Cancel = () => void;
 
 export interface Clock {
-  /** Unix epoch seconds with millisecond resolution (§1.4.4). */
+  /** Unix epoch seconds with millisecond resolution (§1.4.4): the store's time, once there is a store (§11.5). */
   now(): number;
+  /** Epoch seconds by this machine's own clock, for what other services compare with theirs. */
+  wall(): number;
   /** Seconds since some moment, for durations. Finer than {@link now}, and never set back. */
   elapsed(): number;
   /** Calls `run` once after `seconds`, never synchronously. */
@@ -15,6 +17,7 @@ export interface Clock {
 /** The real clock. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => Date.now() / 1000,
+  wall: () => Date.now() / 1000,
   elapsed: () => performance.now() / 1000,
   after(seconds, run) {
     const timer = setTimeout(run, Math.max(0, seconds * 1000));

@@ -1,14 +1,12 @@
 /** Everything below the surfaces: store, events, waits, services, jobs and notifications. src/app.ts puts HTTP on it. */
 
 import { createOutbox } from "../db/outbox.ts";
-import { overdueQuestions } from "../db/questions.ts";
 import { SIGNING, sharedSecret, storedSecret } from "../db/secrets.ts";
 import { OutdatedError } from "../db/store/compatibility.ts";
 import { createFaultLog } from "../db/store/faults.ts";
 import { openStore } from "../db/store/open.ts";
 import { STORE_SECONDS, type Store } from "../db/store/store.ts";
 import { RefusedStore } from "../db/store/store-contents.ts";
-import { createSharedTime, createStoreClock } from "../db/store/store-time.ts";
 import { createStoreWatch } from "../db/store/store-watch.ts";
 import { createAuth } from "./auth/authenticate.ts";
 import { loadAttestationCheck } from "./auth/load-attestation.ts";
@@ -20,7 +18,6 @@ import { createFeed } from "./events/feed.ts";
 import { createWaiters } from "./events/waiters.ts";
 import type { Ids } from "./ids.ts";
 import { createBackground } from "./jobs/background.ts";
-import { createClockComparison } from "./jobs/clock-comparison.ts";
 import { RATES } from "./limits.ts";
 import type { Log } from "./log.ts";
 import type { Channel } from "./notify/channel.ts";
@@ -53,7 +50,7 @@ import { createKeyWebhooks } from "./services/key-webhooks.ts";
 import { createKeys } from "./services/keys.ts";
 import { createLiveActivities } from "./services/live-activities.ts";
 import { createNudges } from "./services/nudges.ts";
-import { createOpenPages, OPEN_PAGES } from "./services/open-pages.ts";
+import { createOpenPages } from "./services/open-pages.ts";
 import { createPairings } from "./services/pairings.ts";
 import { createPeople } from "./services/people.ts";
 import { createPermissions } from "./services/permissions.ts";
@@ -73,6 +70,7 @@ import { createTaskHistory } from "./services/task-history.ts";
 import { createTasks } from "./services/tasks.ts";
 import { createTestAnswers } from "./services/test-answers.ts";
 import { createSigner } from "./signer.ts";
+import { createStoreClock } from "./store-clock.ts";
 
 /** Provided by the process, and replaced in tests. */
 export interface AppDeps {
@@ -81,18 +79,18 @@ export interface AppDeps {
   readonly channels: readonly Channel[];
   /** The executable that the server hands out (§5.12.4); none when absent. */
   readonly program?: OwnProgram | null;
-  /** The time of records, limits, waits and jobs. Tests move it. */
+  /** This machine's clock, for limits, waits and jobs, and for records as far as the store's agrees. Tests move it. */
   readonly clock: Clock;
   /** Real time, also in tests: for deadlines of the store and of sockets, and for figures of the process. */
   readonly timers: Clock;
-  readonly ids: Ids;
+  readonly ids: (clock: Clock) => Ids;
   readonly log: Log;
   /** Null or absent without a collector of traces. */
   readonly traces?: Traces | null;
   /** For tests: another name server and certificate authority for requests to addresses that users give. */
   readonly outbound?: Pick<OutboundOptions, "ca" | "resolve">;
-  /** The store's time in epoch seconds; null if it is this machine's. */
-  readonly storeTime: (store: Store) => Promise<number | null>;
+  /** For tests: the time of the store's clock in epoch seconds, in place of {@link Store.time}. */
+  readonly storeTime?: (() => Promise<number>) | undefined;
   /**
    * Asks the process to stop gracefully and exit with 1, after a fault that it cannot recover from. Returns at once. May
    * be called more than once, and during the start. The reason is logged, so it must hold no content.
@@ -104,7 +102,13 @@ export type Core = Awaited<ReturnType<typeof createCore>>;
 
 /** Opens and migrates the store, and follows its events. Throws a `ConfigError` if it cannot. */
 export async function createCore(deps: AppDeps) {
-  const { config, channels, clock, timers, ids, log, storeTime, endProcess } = deps;
+  const { config, channels, timers, log, endProcess } = deps;
+  const clock = createStoreClock({
+    machine: deps.clock,
+    read: deps.storeTime ?? (() => store.time()),
+    log,
+  });
+  const ids = deps.ids(clock);
   const traces = deps.traces ?? null;
   const limits_on = config.RATE_LIMITS === "on";
   const check = await loadAttestationCheck(config);
@@ -139,6 +143,8 @@ export async function createCore(deps: AppDeps) {
   ).catch((error: unknown) => {
     throw startFault(config.DATABASE_URL, error);
   });
+  // Before any decision depends on the time.
+  await clock.compare();
   const store_watch = createStoreWatch({ store, clock: timers, faults, endProcess });
   const secretOf = (name: string, fresh: string) => sharedSecret(store, name, fresh);
   const signing = await secretOf(SIGNING, ids.secret("sig"));
@@ -150,26 +156,7 @@ export async function createCore(deps: AppDeps) {
   const waits = createWaiters({ feed, clock });
   const tickets = createTickets({ store, signer, clock });
   const auth = createAuth({ store, clock, tickets });
-  const clocks = createClockComparison({
-    clock,
-    timers,
-    storeTime: () => storeTime(store),
-    shared: createSharedTime(store),
-    log,
-  });
-  // Before any decision depends on the time. A fault shows in what follows.
-  const compareClocks = async () => {
-    await clocks.look();
-    const overdue = await store.read(overdueQuestions({ now: clock.now(), limit: 1 }));
-    if (overdue.length > 0) await clocks.settle();
-  };
-  await compareClocks().catch(() => {});
-  const store_clock = createStoreClock({
-    clock,
-    read: clocks.storeTime,
-    every: OPEN_PAGES.renew_every,
-  });
-  const open_pages = createOpenPages({ store, clock, storeClock: store_clock, ids, log });
+  const open_pages = createOpenPages({ store, clock, ids, log });
   const sender = createSender({
     traces,
     config,
@@ -196,7 +183,7 @@ export async function createCore(deps: AppDeps) {
     wakeSender: sender.wake,
     waits,
     clock,
-    agreedNow: clocks.agreedNow,
+    agreedNow: clock.agreedNow,
     ids,
     signer,
     assertLive: auth.assertLive,
@@ -294,7 +281,6 @@ export async function createCore(deps: AppDeps) {
     permissions: createPermissions(service_deps),
     deliveries: createDeliveries({
       ...service_deps,
-      storeClock: store_clock,
       openLanes: () => sender.openLanesFor("question"),
       channelOf: (lane) => channels.find(({ lanes }) => lanes.includes(lane))?.name ?? null,
     }),
@@ -311,7 +297,7 @@ export async function createCore(deps: AppDeps) {
   const key_use = createKeyUse({ keys, clock, log });
 
   const background = createBackground({
-    ...{ config, services, clocks, feed, outbox, timers, log, endProcess },
+    ...{ config, services, clock, feed, outbox, timers, log, endProcess },
     deps: service_deps,
   });
 
@@ -326,7 +312,8 @@ export async function createCore(deps: AppDeps) {
     store,
     newStore: new_store,
     storeFaults: faults.totals,
-    clocks,
+    clock,
+    ids,
     signer,
     oauth: { clients: createClients(signer), requests },
     feed,

@@ -1,7 +1,6 @@
 /** The process: environment, start, signals. The only file with side effects at import. */
 
 import { placeOf } from "../db/store/open.ts";
-import { storeTime } from "../db/store/store-time.ts";
 import { type App, startApp } from "./app.ts";
 import { keepAlive, systemClock } from "./clock.ts";
 import { ConfigError, readConfig } from "./config.ts";
@@ -84,16 +83,14 @@ try {
   const cancelWaiting = systemClock.after(SILENT_START, () => {
     log.info("waiting for the store", { where: placeOf(config.DATABASE_URL) });
   });
-  const ids = createIds(systemClock);
   const starting = startApp({
     config,
     channels: CHANNELS,
     program: ownProgram,
     clock: systemClock,
     timers: systemClock,
-    ids,
+    ids: createIds,
     log,
-    storeTime,
     endProcess,
   });
   app = await starting;

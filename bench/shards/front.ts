@@ -4,9 +4,8 @@
  */
 
 import { type Client, createClient } from "@libsql/client";
-import { storeTime } from "../../db/store/store-time.ts";
 import { createApp } from "../../src/app.ts";
-import { systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import { type Core, createCore } from "../../src/core.ts";
 import { createHandlers, type startServer } from "../../src/http/server.ts";
@@ -74,9 +73,8 @@ for (const [shard, url] of urls.entries()) {
     clock: systemClock,
     timers: systemClock,
     // The first shard is the database from before there were shards.
-    ids: markedIds(createIds(systemClock), shard === 0 ? null : shard),
+    ids: (clock: Clock) => markedIds(createIds(clock), shard === 0 ? null : shard),
     log,
-    storeTime,
     endProcess: () => process.exit(1),
   };
   const core = await createCore(deps);

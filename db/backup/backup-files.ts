@@ -208,7 +208,7 @@ export async function removeAbandoned(target: string, clock: Clock): Promise<voi
     const info = await lstat(path).catch(() => null);
     if (!info?.isFile() || own.has(name.replace(/\.partial.*$/, PARTIAL))) continue;
     const is_over = parts[1] === machine() && !isRunning(Number(parts[2]));
-    if (!is_over && info.mtimeMs / 1000 >= clock.now() - ABANDONED) continue;
+    if (!is_over && info.mtimeMs / 1000 >= clock.wall() - ABANDONED) continue;
     await rm(path, { force: true }).catch(() => {});
   }
 }

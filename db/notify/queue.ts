@@ -28,17 +28,6 @@ import { taskColumns } from "../tasks.ts";
 import { channels, deliveries, deliveryTargets, questionDeliveries } from "./schema.ts";
 import { targetOf } from "./targets.ts";
 
-/** How due times are compared with the clock of the process that looks (§11.5.3); seconds. */
-export const DUE_TIMES = {
-  /** By which clocks may differ. */
-  tolerance: 60,
-  /** The longest delay of a delivery: an hour that a service asks for, and a random part of at most an hour. */
-  most: 7_260,
-  /** The longest delay of a webhook message: `WEBHOOK_LIMITS.hold_most` and the tolerance. */
-  most_of_webhook: 3_660,
-  /** Rows that one look considers: those that are due last. */
-  checked: 1_000,
-} as const;
 /** The highest number of pending questions that a badge shows. */
 const BADGE_MOST = 1_000;
 /** Characters of a context that are read for a notification. */
@@ -136,28 +125,6 @@ export const waitingAccounts = statement(
       sql` or `,
     )} from a where id is not null`,
   { returns: rowsOf<[account_id: string, due: number]>() },
-);
-
-const later = (seconds: number) => sql`${now} + ${sql.raw(seconds * 1000)}`;
-const { tolerance, most, checked } = DUE_TIMES;
-const misdated = (urgency: number) =>
-  sql`select seq from (select seq, due_at, coalesce(tried_at, created_at) as written_at from pushes
-      where environment = ${p("lane")} and urgency = ${sql.raw(urgency)} and lease is null and due_at > ${later(tolerance)}
-      order by due_at desc limit ${sql.raw(checked)})
-    where written_at > ${later(tolerance)} or due_at > ${later(most)}`;
-
-/**
- * Deliveries whose due time was written by a clock that was ahead of this one or was set back since: they
- * were planned or tried in the future, or are due later than any delivery can be.
- */
-export const misdatedDeliveries = statement(sql.join(URGENCIES.map(misdated), sql` union all `), {
-  returns: rowsOf<[seq: number]>(),
-});
-
-/** Makes the deliveries `seqs` (JSON list) due now, unless they are leased. */
-export const makeDue = statement(
-  sql`update pushes set due_at = ${now} where seq in (select value from json_each(${p("seqs")}))
-    and lease is null and due_at > ${now}`,
 );
 
 /** The rows that a claim leased, found by the end of the lease in the index on what is due. */

@@ -20,7 +20,6 @@ import { WEBHOOK_LIMITS } from "../../src/notification-limits.ts";
 import { p, type Sql, sql } from "../store/sql.ts";
 import { insertWhere, isKnown, qb, rowOf, rowsOf, select, statement } from "../store/statement.ts";
 import { IN_BACKGROUND, type Store } from "../store/store.ts";
-import { DUE_TIMES } from "./queue.ts";
 import { channels, TEST_TYPES, webhookMessages } from "./schema.ts";
 
 /** Messages that one read considers, and those of one channel among them. */
@@ -56,33 +55,6 @@ export const releaseLapsed = statement(
   sql`update webhook_messages set lease = null, due_at = ${now}
     where lease in (select value from json_each(${p("lapsed")}))`,
 );
-
-const later = (seconds: number) => sql`${now} + ${number(seconds * 1000)}`;
-const { tolerance, most_of_webhook, checked } = DUE_TIMES;
-const isWaiting = sql`m.channel_id = c.id and m.head = 1 and m.lease is null`;
-
-/**
- * Channels whose next message has a due time from a clock that was ahead of this one or was set back since:
- * an attempt began or failed, or it was queued, in the future, or it is due later than any message can be.
- */
-export const misdatedChannels = statement(
-  sql`select id from (select id, due_at, claimed_at, error_at from channels where due_at > ${later(tolerance)} order by due_at desc limit ${number(checked)}) c
-    where claimed_at > ${later(tolerance)} or error_at > ${later(tolerance)} or due_at > ${later(most_of_webhook)}
-      or exists (select 1 from (select created_at, attempts from webhook_messages m where ${isWaiting} order by due_at desc limit 1)
-        where attempts = 0 and created_at > ${later(tolerance)})`,
-  { returns: rowsOf<[channel_id: string]>() },
-);
-
-/** Makes the waiting messages of the channels `ids` (JSON list) due now: statements of one batch, in this order. */
-export const makeMessagesDue = [
-  statement(
-    sql`update channels set held_until = null where id in (select value from json_each(${p("ids")})) and held_until > ${now}`,
-  ),
-  statement(
-    sql`update webhook_messages set due_at = ${now} where channel_id in (select value from json_each(${p("ids")}))
-      and head = 1 and lease is null and due_at > ${later(tolerance)}`,
-  ),
-];
 
 /** Of the 1,000 webhooks with a message that is due first: when the first is due that nothing holds up on purpose. */
 const firstDue = sql`select min(max(c.due_at, coalesce(c.held_until, 0)))

@@ -9,7 +9,10 @@ import { openConnection } from "./connection.ts";
 import { FileGone, type ReportFault, WriteLockHeld } from "./faults.ts";
 import { findLockHolder, type LockHolder } from "./lock-holder.ts";
 import { createPairedReads } from "./read-pair.ts";
+import { sql } from "./sql.ts";
+import { statement } from "./statement.ts";
 import {
+  IN_BACKGROUND,
   isAway,
   isBusy,
   STORE_SECONDS,
@@ -38,6 +41,13 @@ const READ_FAULT_REST = 10;
 /** The path in a `file:` URL. */
 export const pathOf = (url: string): string =>
   url.startsWith("file://") ? fileURLToPath(url) : url.slice("file:".length);
+
+/** Writes something to the log. Earlier versions compare the value with their clocks. */
+const touch = statement(
+  sql`insert into store_facts (name, value) values ('clock', cast(unixepoch('subsec') * 1000 as integer))
+    on conflict (name) do update set value = excluded.value`,
+  { synced: false },
+);
 
 /** The result of a skipped statement. */
 const NOTHING: WriteResult = { rows: [], changes: 0, row_id: 0 };
@@ -177,6 +187,10 @@ export async function openEmbedded(
     },
     runHeld: reads.runHeld,
     write: writes.write,
+    async time() {
+      await writes.write([touch({})], IN_BACKGROUND);
+      return statSync(`${path}-wal`).mtimeMs / 1000;
+    },
     usable: () => writes.writable() && !gone && clock.elapsed() >= faulty_until,
     gone: isGone,
     writeLock() {

@@ -12,6 +12,8 @@ import {
   HranaStatusError,
 } from "./hrana.ts";
 import { createReadQueue, SERVER_STORE } from "./read-queue.ts";
+import { sql } from "./sql.ts";
+import { rowOf, statement } from "./statement.ts";
 import {
   checkArgs,
   isAway,
@@ -26,6 +28,8 @@ import {
 import { proofOf } from "./store-proof.ts";
 import { PLAIN, type Vault } from "./vault.ts";
 import { createWriteQueue } from "./write-queue.ts";
+
+const time = statement(sql`select unixepoch('subsec')`, { returns: rowOf<[now: number]>() });
 
 /** Seconds between polls for new events. The change feed reports them sooner while it works. */
 const POLL_WITH_FEED = 0.25;
@@ -99,6 +103,10 @@ export function openServer(
         ? statements.map((one) => ({ ...one, is_independent }))
         : statements;
       return writes.write(own, options);
+    },
+    async time() {
+      const [row] = await this.read(time({}));
+      return row![0];
     },
     usable: () => writes.writable() && !guard.is_other,
     gone: () => false,

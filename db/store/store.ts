@@ -118,6 +118,11 @@ export interface Store {
    * seconds, or too many batches wait. The outcome is then unknown.
    */
   write(statements: readonly Statement[], options?: WriteOptions): Promise<WriteResult[]>;
+  /**
+   * The time of the store's clock in epoch seconds: of the server, or of the disk with the file, which marks writes with
+   * it. Throws as {@link Store.read} and {@link Store.write} do.
+   */
+  time(): Promise<number>;
   /** False while writes fail, and for some seconds after a read of a file failed. */
   usable(): boolean;
   /** True once the file was deleted or replaced. No write is acknowledged from then on. */

@@ -47,7 +47,7 @@ async function withFaults<T>(io: Io, run: (work: Work) => Promise<T>): Promise<T
   };
   keepAlive();
   const { now, timers } = io;
-  const clock = { now, elapsed: timers.elapsed, after: timers.after };
+  const clock = { now, wall: now, elapsed: timers.elapsed, after: timers.after };
   const { withDeadline } = await import("../../db/backup/deadline.ts");
   const { BackupError } = await import("../../db/backup/backup-files.ts");
   const { RefusedStore } = await import("../../db/store/store-contents.ts");

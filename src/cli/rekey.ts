@@ -38,7 +38,7 @@ async function change(io: Io, { newKeyFile, removeKey }: RekeyOptions): Promise<
   }
   const { rekey } = await import("../../db/rekey.ts");
   const { DATABASE_URL: url, DATABASE_AUTH_TOKEN: auth_token } = config;
-  const clock = { ...io.timers, now: io.now };
+  const clock = { ...io.timers, now: io.now, wall: io.now };
   // A statement in a thread of the store's binding keeps no process alive.
   const cancel = clock.after(DAY, () => {});
   const { kept } = await rekey({ url, auth_token, from, to, clock })

@@ -41,6 +41,8 @@ interface ServerOptions {
   /** Null serves http. */
   readonly tls: Tls | null;
   /** Tells by its headers if a request gets HSTS in its response; null if none does. */
+  /** The `Date` of an answer; null: that of this machine's clock. */
+  readonly date: () => string | null;
   readonly sendsHsts: ((headers: Headers) => boolean) | null;
   /** True from the signal that stops the process on: every response then closes its connection. */
   readonly stopping: () => boolean;
@@ -79,6 +81,8 @@ export function createHandlers(options: ServerOptions) {
         status = response.status;
         if (!scope.id_is_sent) response.headers.set(REQUEST_ID, scope.id);
         if (sendsHsts?.(request.headers)) response.headers.set(...HSTS);
+        const date = options.date();
+        if (date !== null) response.headers.set("date", date);
         if (stopping()) response.headers.set("connection", "close");
         if (log.debug) {
           scope.log().debug?.("request", {

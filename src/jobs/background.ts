@@ -16,6 +16,7 @@ import { secondsOf } from "../config-values.ts";
 import type { Log } from "../log.ts";
 import type { ServiceDeps } from "../services/shared/deps.ts";
 import { createSilenceWatch } from "../services/silence.ts";
+import type { StoreClock } from "../store-clock.ts";
 import { BackupFault } from "./backup-folder.ts";
 import { createBackups } from "./backups.ts";
 import { createEventPruner } from "./event-pruner.ts";
@@ -26,7 +27,7 @@ interface BackgroundOptions {
   readonly config: Config;
   readonly deps: ServiceDeps;
   readonly services: Pick<JobDeps, "questions" | "tasks" | "inbox" | "nudges">;
-  readonly clocks: { look(): Promise<void>; retentionTime(): Promise<number> };
+  readonly clock: StoreClock;
   readonly feed: { newest(within: number): Promise<number> };
   readonly outbox: { prune(upto: number, limit: number): Promise<number> };
   /** Real time, for deadlines. */
@@ -37,8 +38,8 @@ interface BackgroundOptions {
 }
 
 export function createBackground(options: BackgroundOptions) {
-  const { config, deps, services, clocks, feed, outbox, timers, log, endProcess } = options;
-  const { store, clock, ids } = deps;
+  const { config, deps, services, clock, feed, outbox, timers, log, endProcess } = options;
+  const { store, ids } = deps;
 
   const runner = createRunner({
     jobs: createJobs({
@@ -51,7 +52,6 @@ export function createBackground(options: BackgroundOptions) {
         outbox: { latest: () => feed.newest(STORE_SECONDS), prune: outbox.prune },
         clock,
       }),
-      compareClocks: clocks.look,
       checkVersion: () =>
         assertUsable(store).catch((error: unknown) => {
           if (!(error instanceof OutdatedError || error instanceof RefusedStore)) throw error;
@@ -60,7 +60,10 @@ export function createBackground(options: BackgroundOptions) {
     }),
     clock,
     // A clock that is ahead must not remove what others still need.
-    retentionTime: clocks.retentionTime,
+    async retentionTime() {
+      await clock.compare();
+      return clock.agreedNow();
+    },
     log,
   });
 

@@ -5,6 +5,7 @@ import { pruneChallenges } from "../../db/challenges.ts";
 import { pruneEndedTokens } from "../../db/credentials.ts";
 import { createSweeper } from "../../db/deletions.ts";
 import { pruneIdempotency } from "../../db/idempotency.ts";
+import { boundDueTimes } from "../../db/notify/due-times.ts";
 import { createMessagePruner, pruneLinks, pruneListeners } from "../../db/notify/listeners.ts";
 import { expireDeliveries, pruneDeliveryRecords } from "../../db/notify/records.ts";
 import { expireMessages } from "../../db/notify/webhook-queue.ts";
@@ -38,8 +39,6 @@ export interface JobDeps {
   readonly task_retention_days: number;
   /** Deletes up to `limit` events that every process has had time to read; true if more may be left. */
   readonly pruneEvents: (limit: number) => Promise<boolean>;
-  /** Compares this process's clock with the others on a file. */
-  readonly compareClocks: () => Promise<void>;
   /** Asks for the end of the process once the store permits newer versions only. */
   readonly checkVersion: () => Promise<void>;
 }
@@ -87,16 +86,8 @@ export function createJobs(deps: JobDeps): Job[] {
     // Within 10 seconds (§3.1.3), with room for a busy store.
     perRow("expire questions", 2, questions.expireDue),
     { name: "ring again", every: 5, run: async ({ now }) => nudges.ring(await now()) },
-    {
-      name: "look for silent agents",
-      every: LOOK_EVERY,
-      run: async ({ now }) => {
-        await silence.look(await now());
-        return false;
-      },
-    },
+    check("look for silent agents", LOOK_EVERY, silence.look),
     steps("finish deletions", 1, createSweeper(store, clock)),
-    check("compare clocks", 1, deps.compareClocks),
     check("check version", 2, deps.checkVersion),
     {
       name: "expire tasks",
@@ -125,6 +116,7 @@ export function createJobs(deps: JobDeps): Job[] {
     removal("prune account creations", 300, pruneCreations, RATES.accounts.window),
     removal("expire pushes", 10, expireDeliveries),
     removal("expire webhook messages", 10, expireMessages),
+    removal("bound due times", 60, boundDueTimes),
     removal("forget open pages", 30, forgetOpenPages, OPEN_PAGES.lease),
     removal("prune push records", 60, pruneDeliveryRecords, NOTIFICATION_LIMITS.record_days * DAY),
     {

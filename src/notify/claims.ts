@@ -6,8 +6,6 @@ import {
   claimedDeliveries,
   claimOfAccounts,
   leasesOf,
-  makeDue,
-  misdatedDeliveries,
   nextDue,
   pendingCounts,
   stampActivities,
@@ -17,7 +15,6 @@ import type { Clock } from "../clock.ts";
 import type { Ids } from "../ids.ts";
 import type { NotificationKind } from "../model/notification.ts";
 import { createAccountTurns } from "./account-turns.ts";
-import { createDueTimeCorrection } from "./due-times.ts";
 import { createLeaseWatch, LEASE } from "./leases.ts";
 import type { LaneSlots } from "./request-pool.ts";
 import { TIME_LIMIT } from "./requests.ts";
@@ -90,12 +87,6 @@ export function createClaims(options: ClaimsOptions) {
   let lapsed: readonly string[] = [];
   /** Claims in a row after which more was due. */
   let behind = 0;
-  const correctDueTimes = createDueTimeCorrection({
-    store,
-    clock,
-    find: (now) => misdatedDeliveries({ lane, now }),
-    correct: (seqs, now) => [makeDue({ seqs, now })],
-  });
 
   const pause = async () => {
     if (isSending()) await new Promise<void>((next) => void timers.after(BEAT, next));
@@ -181,7 +172,6 @@ export function createClaims(options: ClaimsOptions) {
       const [due, over] = await Promise.all([
         is_due ? known : store.read(next_due).then(dueOf),
         lookAtLeases(),
-        correctDueTimes(),
       ]);
       lapsed = over ?? lapsed;
       const now = clock.now();

@@ -47,7 +47,7 @@ export function createLaneState({ clock, log, named, secondsOf, resumed }: LaneS
       resume?.();
       become("stopped", reason);
       log.error("lane stopped", { ...named, reason });
-      const started = () => clock.now() - clock.elapsed();
+      const started = () => clock.wall() - clock.elapsed();
       const then = started();
       const look = () => {
         resume = clock.after(LOOK_EVERY, () => {

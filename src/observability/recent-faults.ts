@@ -44,8 +44,9 @@ export function createRecentFaults(clock: Pick<Clock, "now">) {
       return { ...log, warn: noted("warn"), error: noted("error") };
     },
 
-    /** The latest first. */
-    read: (): RecentFault[] => [...faults.values()].reverse(),
+    /** The latest first. `ahead`: seconds that the machine's clock is ahead of the time that is shown. */
+    read: (ahead: number): RecentFault[] =>
+      [...faults.values()].reverse().map((one) => ({ ...one, last_at: one.last_at - ahead })),
   };
 }
 
@@ -58,7 +59,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "file gone": "The database file was deleted or replaced",
   "other store": "The database server has another database than before",
   "older copy of the store": "The database was replaced by an older copy",
-  "clock differs": "This server's clock is wrong, or another one's is",
+  "clock differs": "This server's clock is wrong, or the database's is",
   "lane paused": "A notification service did not take messages for a while",
   "lane stopped": "A notification service refuses this server, which sends nothing more to it",
   "notification refused": "A notification service refused a message",

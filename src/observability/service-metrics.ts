@@ -57,7 +57,8 @@ interface MetricSources {
   /** Faults of the store since the start by kind. */
   readonly storeFaults: () => Readonly<Record<string, number>>;
   /** Seconds by which the wall clock is ahead, by what it was compared with. */
-  readonly clockOffsets: () => ReadonlyMap<string, number>;
+  /** Seconds that this machine's clock is ahead of the store's; null before it was compared. */
+  readonly clockAhead: () => number | null;
   /** Space of the disk with the store's file; null for a server. */
   readonly disk: () => Promise<DiskSpace | null>;
   /** When the certificate that this process serves ends, in epoch seconds; null without one. */
@@ -184,7 +185,7 @@ function ofJobs({ jobStats }: MetricSources): readonly Metric[] {
 }
 
 function ofStore(sources: MetricSources): readonly Metric[] {
-  const { store, storeFaults, clockOffsets, disk, readings } = sources;
+  const { store, storeFaults, clockAhead, disk, readings } = sources;
   return [
     gauge("relay_store_up", "1 while the store can be reached.", async () =>
       Number((await readings.store()).reachable),
@@ -197,8 +198,11 @@ function ofStore(sources: MetricSources): readonly Metric[] {
     ),
     gauge(
       "relay_clock_offset_seconds",
-      "By how much the wall clock is ahead of the store's, of another process's, or of times written before.",
-      () => [...clockOffsets()].map(([against, seconds]) => [{ against }, seconds]),
+      "By how much this machine's clock is ahead of the store's. Relay goes by the store's.",
+      () => {
+        const ahead = clockAhead();
+        return ahead === null ? [] : [[{ against: "store" }, ahead]];
+      },
     ),
     gauge(
       "relay_store_write_lock_held_seconds",

@@ -1,13 +1,13 @@
 /** Whether everything is well, in sentences for the administrator (§4.3.2). */
 
 import type { Store } from "../../db/store/store.ts";
-import type { Clock } from "../clock.ts";
 import type { AdminHealth, HealthCheck } from "../model/admin.ts";
 import type { BackupStatus } from "../model/backup.ts";
 import type { DeliveryRecord, LaneHealth, ListenerHealth } from "../model/notification.ts";
 import { NOTIFICATION_LIMITS } from "../notification-limits.ts";
 import type { DiskSpace } from "../observability/disk-space.ts";
 import type { RecentFaults } from "../observability/recent-faults.ts";
+import type { StoreClock } from "../store-clock.ts";
 import type { StoreStatistics } from "./store-statistics.ts";
 
 /** Seconds of a small read from which on the store counts as slow. */
@@ -25,13 +25,11 @@ const RECENT = 3_600;
 const DAY = 86_400;
 
 interface HealthDeps {
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: Pick<StoreClock, "now" | "ahead" | "corrected" | "differs" | "jumped">;
   readonly store: Pick<Store, "kind" | "usable" | "isOther" | "writeLock">;
   /** Space of the disk with the store's file; null for a server. */
   readonly disk: () => Promise<DiskSpace | null>;
   readonly statistics: Pick<StoreStatistics, "state" | "pushes">;
-  readonly clockOffsets: () => ReadonlyMap<string, number>;
-  readonly clockDiffers: () => boolean;
   /** When the certificate that this process serves ends, in epoch seconds; null without one. */
   readonly certificateEnds: number | null;
   /** The automatic backups; null if no process makes any. */
@@ -100,18 +98,26 @@ export function createAdminHealth(deps: HealthDeps) {
   };
 
   const checkClock = (): Found | null => {
-    const offsets = [...deps.clockOffsets()];
-    const [source, seconds] =
-      offsets.sort(([, one], [, other]) => Math.abs(other) - Math.abs(one))[0] ?? [];
-    if (source === undefined || seconds === undefined) return null;
-    const other = CLOCKS[source] ?? "another clock";
-    if (!deps.clockDiffers()) {
-      return { state: "ok", text: `This server's clock agrees with ${other}.` };
+    const ahead = clock.ahead();
+    const jumped = clock.jumped();
+    if (ahead === null) return null;
+    if (clock.differs()) {
+      const by = `${inWords(Math.round(Math.abs(ahead)))} ${ahead > 0 ? "ahead of" : "behind"}`;
+      return {
+        state: "warning",
+        text: `This server's clock is ${by} the database's. Relay goes by the database's. Turn on time synchronization.`,
+      };
     }
-    const by = `${Math.round(Math.abs(seconds))} seconds ${seconds > 0 ? "ahead of" : "behind"}`;
+    if (jumped === null) {
+      return { state: "ok", text: "This server's clock agrees with the database's." };
+    }
+    const by = inWords(Math.round(Math.abs(jumped)));
     return {
       state: "warning",
-      text: `This server's clock is ${by} ${other}. Turn on time synchronization.`,
+      text:
+        jumped > 0
+          ? `The database's clock jumped by ${by}: its computer slept, or the clock was set. What is overdue by it ends within 10 minutes.`
+          : `The database's clock was set back by ${by}. What was to end or be sent by it does so later.`,
     };
   };
 
@@ -205,7 +211,7 @@ export function createAdminHealth(deps: HealthDeps) {
   };
 
   const checkFaults = (): Found => {
-    const [last] = faults.read();
+    const [last] = faults.read(clock.corrected());
     if (!last) return { state: "ok", text: "No errors since Relay started." };
     const found = { text: `Last error: ${last.text}.`, at: last.last_at };
     return clock.now() - last.last_at < RECENT
@@ -233,7 +239,11 @@ export function createAdminHealth(deps: HealthDeps) {
         ...notifications.flatMap((one) => of("notifications", one)),
         ...of("errors", checkFaults()),
       ];
-      return { state: worst(checks.map(({ state }) => state)), checks, errors: faults.read() };
+      return {
+        state: worst(checks.map(({ state }) => state)),
+        checks,
+        errors: faults.read(clock.corrected()),
+      };
     },
   };
 }
@@ -286,13 +296,6 @@ function inWords(seconds: number): string {
   const [unit, size] = units.find(([, size]) => seconds >= 2 * size) ?? ["seconds", 1];
   return `${Math.round(seconds / size)} ${unit}`;
 }
-
-/** What the clock was compared with. */
-const CLOCKS: Readonly<Record<string, string>> = {
-  store: "the database server's",
-  process: "the other processes'",
-  past: "the time that was saved last",
-};
 
 /** Why a delivery failed, by its outcome. A device that is gone, or news that is old, is no failure. */
 const FAILURES: Readonly<Partial<Record<DeliveryRecord["outcome"], string>>> = {

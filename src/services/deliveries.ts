@@ -11,7 +11,6 @@ import {
 } from "../../db/notify/question-deliveries.ts";
 import { PAGE } from "../../db/notify/schema.ts";
 import { questionById } from "../../db/questions.ts";
-import type { StoreClock } from "../../db/store/store-time.ts";
 import { failFields, failNotFound } from "../errors.ts";
 import type { AccountCaller, Caller } from "../model/caller.ts";
 import { type Delivery, type Reach, type ReceiptEvent, reachOf } from "../model/delivery.ts";
@@ -26,7 +25,6 @@ const REACH_SECONDS = 1;
 export type Deliveries = ReturnType<typeof createDeliveries>;
 
 interface DeliveriesDeps extends Pick<ServiceDeps, "store" | "clock" | "assertLive"> {
-  readonly storeClock: StoreClock;
   /** The lanes that can send questions now. */
   readonly openLanes: () => readonly string[];
   /** Name of the channel that a lane belongs to; null for a lane that this version does not know. */
@@ -42,16 +40,21 @@ interface Receipt {
 const seconds = (ms: number | null): number | null => (ms === null ? null : ms / 1000);
 
 export function createDeliveries(deps: DeliveriesDeps) {
-  const { store, clock, storeClock, openLanes, channelOf, assertLive } = deps;
+  const { store, clock, openLanes, channelOf, assertLive } = deps;
 
   const readReach = async (
     caller: Caller,
     { id, key_id }: Pick<Question, "id" | "key_id">,
     within?: number,
   ): Promise<Reach> => {
-    const store_now = await storeClock.now();
     const lanes = JSON.stringify(openLanes());
-    const values = { question_id: id, key_id, account_id: caller.account_id, lanes, store_now };
+    const values = {
+      question_id: id,
+      key_id,
+      account_id: caller.account_id,
+      lanes,
+      store_now: clock.now(),
+    };
     const [row] = await store.read(reachFacts(values), { within });
     const [sent, shown, opened, reachable, answers] = row!;
     const facts = {

@@ -12,7 +12,6 @@ import {
   renewPageLease,
 } from "../../db/open-pages.ts";
 import type { Statement, Store } from "../../db/store/store.ts";
-import type { StoreClock } from "../../db/store/store-time.ts";
 import type { Cancel, Clock } from "../clock.ts";
 import type { Ids } from "../ids.ts";
 import type { Log } from "../log.ts";
@@ -22,7 +21,7 @@ import { createOutage } from "../observability/outages.ts";
 export const OPEN_PAGES = {
   /** Time for which the open pages of a process that died still count. */
   lease: 30,
-  /** Between two renewals, and between two looks at the store's clock. */
+  /** Between two renewals. */
   renew_every: 10,
   /** Changes within this time are written together. */
   beat: 0.05,
@@ -39,12 +38,11 @@ export const OPEN_PAGES = {
 interface OpenPagesOptions {
   readonly store: Pick<Store, "write">;
   readonly clock: Clock;
-  readonly storeClock: StoreClock;
   readonly ids: Pick<Ids, "unique">;
   readonly log: Log;
 }
 
-export function createOpenPages({ store, clock, storeClock, ids, log }: OpenPagesOptions) {
+export function createOpenPages({ store, clock, ids, log }: OpenPagesOptions) {
   /** Number of open pages of this process, by account. */
   const open = new Map<string, number>();
   /** Name of the lease; null before the first one. */
@@ -89,10 +87,10 @@ export function createOpenPages({ store, clock, storeClock, ids, log }: OpenPage
   };
 
   /** The statement that begins or renews the lease; null if it is fresh, or not needed. */
-  const leaseOf = async (needed: boolean): Promise<Statement | null> => {
+  const leaseOf = (needed: boolean): Statement | null => {
     const fresh = process_id !== null && clock.elapsed() - leased_at < OPEN_PAGES.renew_every;
     if (!needed || fresh) return null;
-    const until = (await storeClock.now()) + OPEN_PAGES.lease;
+    const until = clock.now() + OPEN_PAGES.lease;
     if (process_id !== null) return renewPageLease({ process_id, until });
     process_id = ids.unique();
     return beginPageLease({ process_id, until });
@@ -105,7 +103,7 @@ export function createOpenPages({ store, clock, storeClock, ids, log }: OpenPage
       const adding = some(changed, (id) => open.has(id) && !written.has(id));
       const removing = some(changed, (id) => !open.has(id) && written.has(id));
       const rows = [...sent].slice(0, OPEN_PAGES.step);
-      const lease = await leaseOf(written.size + adding.length > 0);
+      const lease = leaseOf(written.size + adding.length > 0);
       const own = { process_id: process_id ?? "" };
       const statements: Statement[] = lease ? [lease] : [];
       if (adding.length > 0) statements.push(addOpenPages({ ...own, accounts: list(adding) }));

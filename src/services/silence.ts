@@ -159,15 +159,16 @@ export function createSilenceWatch(deps: ServiceDeps) {
 
   return {
     /**
-     * Looks once at what is due at `now` (epoch seconds). Nothing counts as silent for the time in which this process
+     * Looks once at what is due. Nothing counts as silent for the time in which this process
      * did not watch: before its start, while it was suspended or the store was away, or when its clock was set.
      */
-    async look(now: number): Promise<void> {
+    async look(): Promise<void> {
       if (!store.usable()) {
         // The use of keys is not recorded.
         last = null;
         return;
       }
+      const now = clock.now();
       let since = watch(now);
       try {
         await checkLater(now);

@@ -104,8 +104,15 @@ test("a notification that failed is said with its reason, until one arrives; err
 test("each fault has its sentence and its state", async () => {
   const clock = createTestClock();
   const faults = createRecentFaults(clock);
+  const store_clock = {
+    now: clock.now,
+    ahead: (): number | null => 0.4,
+    corrected: () => 0,
+    differs: () => false,
+    jumped: (): number | null => null,
+  };
   const well = {
-    clock,
+    clock: store_clock,
     store: {
       kind: "embedded",
       usable: () => true,
@@ -117,8 +124,6 @@ test("each fault has its sentence and its state", async () => {
       state: async () => ({ bytes: 1, latency: 0.0004 }),
       pushes: async () => ({ lanes: [], queues: [], records: [], furthest: [] }),
     },
-    clockOffsets: () => new Map([["store", 0.4]]),
-    clockDiffers: () => false,
     certificateEnds: clock.now() + 61.5 * 86_400,
     backups: { status: async (): Promise<BackupStatus | null> => null },
     laneHealth: () => [],
@@ -135,7 +140,7 @@ test("each fault has its sentence and its state", async () => {
   const all = await told({});
   expect(all.texts).toStartWith("The database answers in 0.4 ms.");
   expect(all.texts).toMatch(/ are free on the disk\./);
-  expect(all.texts).toContain("This server's clock agrees with the database server's.");
+  expect(all.texts).toContain("This server's clock agrees with the database's.");
   expect(all.texts).toContain("The certificate is valid for another 61 days.");
   // Nothing is well or wrong with what does not exist.
   expect(all.neutral).toEqual(["backups", "notifications"]);
@@ -162,8 +167,13 @@ test("each fault has its sentence and its state", async () => {
   const too_old = "The last backup is too old: one should be made every 12 hours.";
   await expectTold(withBackups(old), "fault", too_old);
   await expectTold(withBackups({ ...old, failing }), "fault", `${too_old} Backups fail: the disk`);
-  const ahead = { clockDiffers: () => true, clockOffsets: () => new Map([["process", -31]]) };
-  await expectTold(ahead, "warning", "clock is 31 seconds behind the other processes'");
+  const clockWith = (change: object) => ({ clock: { ...store_clock, ...change } });
+  const behind = clockWith({ differs: () => true, ahead: () => -7_200, corrected: () => -7_200 });
+  await expectTold(behind, "warning", "clock is 2 hours behind the database's. Relay goes by the");
+  const slept = clockWith({ jumped: () => 7_200 });
+  await expectTold(slept, "warning", "The database's clock jumped by 2 hours");
+  const back = clockWith({ jumped: () => -300 });
+  await expectTold(back, "warning", "The database's clock was set back by 5 minutes");
   const slow = { ...well.statistics, state: async () => ({ bytes: 1, latency: 0.8 }) };
   await expectTold({ statistics: slow }, "warning", "answers in 800 ms, which is slow");
   const away = { state: () => Promise.reject(), pushes: () => Promise.reject() };
@@ -183,7 +193,7 @@ test("each fault has its sentence and its state", async () => {
   // What cannot be found out is left out.
   const unknown = await told({
     disk: createDiskSpace(`${tempFolder()}/none`, systemClock),
-    clockOffsets: () => new Map(),
+    ...clockWith({ ahead: () => null }),
   });
   expect(unknown.texts).not.toMatch(/disk|clock/);
 });
@@ -198,7 +208,7 @@ test("errors are remembered in words, each kind once, at most 20, whatever the l
   log.info("quiet", {});
   log.error("something new", { account_id: "acc_1", reason: "x".repeat(500) });
   expect(lines).toHaveLength(1);
-  const [newest, job] = faults.read();
+  const [newest, job] = faults.read(0);
   expect(newest).toMatchObject({ level: "error", text: `Something new (${"x".repeat(60)})` });
   expect(job).toEqual({
     text: "Background work failed, and will be tried again (prune events, TypeError)",
@@ -207,8 +217,8 @@ test("errors are remembered in words, each kind once, at most 20, whatever the l
     last_at: clock.now(),
   });
   for (let i = 0; i < 100; i++) log.warn(`event ${i}`);
-  expect(faults.read()).toHaveLength(20);
-  expect(faults.read()[0]!.text).toBe("Event 99");
+  expect(faults.read(0)).toHaveLength(20);
+  expect(faults.read(0)[0]!.text).toBe("Event 99");
 });
 
 test("the charts cover all processes, outlive a restart, and are bounded in the store", async () => {

@@ -4,7 +4,6 @@ import { expect, test } from "bun:test";
 import { openStore } from "../../db/store/open.ts";
 import { sql } from "../../db/store/sql.ts";
 import { statement } from "../../db/store/statement.ts";
-import { createStoreClock } from "../../db/store/store-time.ts";
 import { systemClock } from "../../src/clock.ts";
 import { fail } from "../../src/errors.ts";
 import { createIds } from "../../src/ids.ts";
@@ -132,8 +131,7 @@ test("50 open pages of an account are one row, which is deleted with the last pa
 function pagesOf(own = clock, faults: { write?: typeof store.write } = {}) {
   return createOpenPages({
     store: { write: store.write, ...faults },
-    clock: own,
-    storeClock: createStoreClock({ clock: own, read: async () => clock.now(), every: 10 }),
+    clock: { ...own, now: clock.now },
     ids: createIds(own),
     log: createLog("error", () => {}),
   });

@@ -273,7 +273,7 @@ test("a list of pending and expired questions never misses one that expires mean
     drift += 0.001;
     return clock.now() + drift;
   };
-  const moving = { ...clock, now };
+  const moving = { ...clock, now, wall: now, elapsed: now };
   const own = await startTestApp({ clock: moving });
   const { agent } = await createPair(own.url);
   const asked: Question[] = [];

@@ -4,7 +4,6 @@ import { afterAll, expect, test } from "bun:test";
 import { openStore } from "../../db/store/open.ts";
 import { p, sql } from "../../db/store/sql.ts";
 import { statement } from "../../db/store/statement.ts";
-import { storeTime } from "../../db/store/store-time.ts";
 import { createApp } from "../../src/app.ts";
 import { systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
@@ -145,9 +144,8 @@ test("a repetition whose account reaches the address's limit meanwhile gets that
     channels: CHANNELS,
     clock: systemClock,
     timers: systemClock,
-    ids: createIds(systemClock),
+    ids: createIds,
     log: createLog("error", () => {}),
-    storeTime,
     endProcess: () => {},
   };
   const core = await createCore(deps);

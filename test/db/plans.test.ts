@@ -47,7 +47,6 @@ const BOUNDED: readonly (readonly [part: string, bound: string])[] = [
   ["row_number() over (partition by account_id order by", "the window of a look"],
   ["and silent_since is not null and silent_due_at is null limit", "the limit"],
   ["from t where is_reminder or not was_shown", "targets of the questions of a step"],
-  ["from (select id, due_at, claimed_at, error_at from channels", "the limit of a look"],
   ["order by key limit 1000)", "2,000 listeners without a process, and 20 channels of each"],
   ["with recursive a(id) as", "the limit: accounts of one read"],
   ["row_number() over (partition by m.channel_id", "messages that one claim takes"],
@@ -71,6 +70,7 @@ const BOUNDED: readonly (readonly [part: string, bound: string])[] = [
   ["delete from channel_links where account_id = ?", "links of an account"],
   ["from (select question_id, type, received_at, read_at from items", "10,000 rows; a report"],
   ["from channel_messages where (at, rowid) >", "the limit of the step"],
+  ["with recursive lanes(lane)", "a row for each lane"],
 ];
 
 /** Such parts of triggers: how the statement begins. */

@@ -50,7 +50,8 @@ export const LATER_CLAUSES: readonly Clause[] = [
   clause("§11.4.9", "a process stays with the store it started with"),
   clause("§11.4.10", "who holds the write lock"),
   clause("§11.4.11", "encryption at rest"),
-  clause("§11.5.3", "differing clocks are reported; the earlier one decides what has expired"),
+  clause("§11.5.2", "all processes go by the clock of the store"),
+  clause("§11.5.3", "a clock that differs from the store's is reported"),
 
   clause("§11.6.1", "https and public unicast addresses only, each checked; no credentials"),
   clause("§11.6.3", "no redirects; limits of length and time; the next address"),
@@ -61,7 +62,7 @@ export const LATER_CLAUSES: readonly Clause[] = [
   ),
   clause("§11.6.6", "every byte of a connection counts; responses before the final one"),
 
-  clause("§11.5.4", "due times of clocks that were ahead"),
+  clause("§11.5.4", "a jump of the store's clock ends nothing for some minutes"),
   clause("§12.1.1", "POST /mcp"),
   clause("§12.1.3", "Host names this server, Origin is not foreign or is loopback"),
   clause("§12.1.6", "null or empty parts of a message"),

@@ -40,6 +40,7 @@ function createStillClock() {
   const now = systemClock.now();
   return {
     now: () => now,
+    wall: () => now,
     elapsed: () => 0,
     after(seconds, run) {
       const timer = { seconds, run };

@@ -1,7 +1,6 @@
 /** A whole Relay in this process, on a real store and a real port. */
 
 import { afterAll } from "bun:test";
-import { storeTime } from "../../db/store/store-time.ts";
 import { type App, startApp } from "../../src/app.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
@@ -39,7 +38,7 @@ interface AppOptions {
   /** Replaces randomness, for exact back-off: at least 0 and below 1. */
   readonly jitter?: () => number;
   /** The store's time; when absent, that of the test clock, if there is one. */
-  readonly storeTime?: () => Promise<number>;
+  readonly storeTime?: (() => Promise<number>) | "of the store";
 }
 
 /** Starts Relay. It stops with the file if called at the top of a file, and with the test if called in a test. */
@@ -58,16 +57,18 @@ export async function startTestApp(options: AppOptions = {}): Promise<TestApp> {
     ...env,
   });
   const log = createLog(config.LOG_LEVEL, (line) => lines.push(line));
-  const ids = { ...createIds(clock), ...(jitter && { jitter }) };
   const app = await startApp({
     config,
     channels: options.only ?? [...CHANNELS, ...channels],
     ...(options.program && { program: options.program }),
     clock,
     timers: options.timers ?? PATIENT,
-    ids,
+    ids: (clock) => ({ ...createIds(clock), ...(jitter && { jitter }) }),
     log,
-    storeTime: options.storeTime ?? (clock === systemClock ? storeTime : async () => null),
+    storeTime:
+      clock === systemClock || options.storeTime === "of the store"
+        ? undefined
+        : (options.storeTime ?? (async () => clock.now())),
     endProcess: (reason) => endings.push(reason),
     ...(options.outbound && { outbound: options.outbound }),
   });

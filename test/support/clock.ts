@@ -29,6 +29,7 @@ export function createTestClock(start_ms = Date.now()): TestClock {
   };
   const clock: TestClock = {
     now: () => wall_ms / 1000,
+    wall: () => wall_ms / 1000,
     elapsed: () => ms / 1000,
     after(seconds, run) {
       const timer = { at: ms + Math.max(1, Math.round(seconds * 1000)), run };

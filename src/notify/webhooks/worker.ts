@@ -11,9 +11,7 @@ import {
   countAttempts,
   dropMessage,
   dueMessages,
-  makeMessagesDue,
   messageLeases,
-  misdatedChannels,
   putBackMessage,
   releaseLapsed,
   TESTS,
@@ -27,7 +25,6 @@ import type { LaneHealth } from "../../model/notification.ts";
 import { NOTIFICATION_LIMITS, WEBHOOK_LIMITS } from "../../notification-limits.ts";
 import type { Traces } from "../../observability/traces.ts";
 import { type Outbound, OutboundError } from "../../outbound/guard.ts";
-import { createDueTimeCorrection } from "../due-times.ts";
 import { createFailureLog, type DeliveryNames, fieldsOf } from "../failure-log.ts";
 import type { HostSlots } from "../host-slots.ts";
 import { createLeaseWatch, LEASE } from "../leases.ts";
@@ -114,12 +111,6 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
 
   // Only its leases show what a killed process had claimed.
   const lookAtLeases = createLeaseWatch(clock, (limit) => store.read(messageLeases({ limit })));
-  const correctDueTimes = createDueTimeCorrection({
-    store,
-    clock,
-    find: (now) => misdatedChannels({ now }),
-    correct: (ids, now) => makeMessagesDue.map((step) => step({ ids, now })),
-  });
 
   /** Sends one request. Never throws. */
   const send = async (
@@ -129,7 +120,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     traceparent: string | null = null,
   ): Promise<WebhookVerdict> => {
     const request = {
-      ...webhookRequest(message, target, clock.now(), traceparent),
+      ...webhookRequest(message, target, clock.wall(), traceparent),
       owner: target.account_id,
       signal,
     };
@@ -140,7 +131,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
       return { fault: "failed" as const };
     });
     const is_test = TESTS.includes(message.type);
-    const verdict = classify(answer, { now: clock.now(), is_test });
+    const verdict = classify(answer, { now: clock.wall(), is_test });
     loop.count(verdict.code);
     return verdict;
   };
@@ -277,7 +268,6 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     // A delivery calls `run` when it ends.
     if (total <= 0) return null;
     await releaseLeases();
-    await correctDueTimes();
     const chosen = chooseMessages(await readDue(), {
       total,
       failing: IN_FLIGHT_FAILING - failing_under_way,

@@ -21,7 +21,7 @@ export interface ServiceDeps {
   readonly wakeSender: () => void;
   readonly waits: Waiters;
   readonly clock: Clock;
-  /** Epoch seconds for the expiry of questions: earlier than {@link clock} if that is known to be ahead (§11.5.3). */
+  /** Epoch seconds for the expiry of questions: earlier than {@link clock} for some minutes after a jump (§11.5.4). */
   readonly agreedNow: () => number;
   readonly ids: Ids;
   readonly signer: Signer;

@@ -64,7 +64,7 @@ export function createQuestionRows(deps: ServiceDeps) {
   ): Promise<boolean> => {
     const { id: question_id, key_id, task_id } = next;
     const now = agreedNow();
-    const cancelled_at = next.status === "cancelled" ? now : null;
+    const cancelled_at = next.status === "cancelled" ? clock.now() : null;
     const revision = ids.unique();
     const changed = { table: "questions", id: question_id, revision } as const;
     const item = {

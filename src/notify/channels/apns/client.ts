@@ -180,7 +180,7 @@ function createProviderToken({ team_id, key_id, key, clock }: ProviderTokenOptio
 
   const make = () => {
     made_at = clock.elapsed();
-    issued_at = clock.now();
+    issued_at = clock.wall();
     const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
     const signed = `${encode({ alg: "ES256", kid: key_id })}.${encode({ iss: team_id, iat: Math.floor(issued_at) })}`;
     const signature = sign("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" });
@@ -190,7 +190,7 @@ function createProviderToken({ team_id, key_id, key, clock }: ProviderTokenOptio
   return {
     current(): string {
       const age = clock.elapsed() - made_at;
-      const was_set = Math.abs(clock.now() - issued_at - age) > CLOCK_SET;
+      const was_set = Math.abs(clock.wall() - issued_at - age) > CLOCK_SET;
       if (age >= TOKEN_AGE || was_set) make();
       return token;
     },

@@ -62,7 +62,7 @@ export function createNtfyClient({ clock, outbound, slots }: Network & { readonl
         kind: "answer",
         status,
         said: published ? "published" : isWebPage(headers, body) ? "web page" : "something else",
-        retry_after: retryAfter(headers["retry-after"], clock.now()),
+        retry_after: retryAfter(headers["retry-after"], clock.wall()),
         replaces: published?.sequence_id === request.publish.sequence_id,
       };
     } catch (error) {

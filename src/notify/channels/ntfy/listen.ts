@@ -56,7 +56,7 @@ async function open(listening: Listening): Promise<ListenEnd> {
   if (!first) return { reason: "ok", ...FAULT, shows: false };
   const { server, token } = parse(first.address);
   const by_topic = new Map(channels.map((one) => [parse(one.address).replies ?? "", one]));
-  const since = from === null ? "all" : sinceOf(from, clock.now());
+  const since = from === null ? "all" : sinceOf(from, clock.wall());
   const url = `${server}/${[...by_topic.keys()].join(",")}/json?since=${since}`;
   try {
     const { status, headers, lines } = await outbound.lines({
@@ -65,7 +65,7 @@ async function open(listening: Listening): Promise<ListenEnd> {
       headers: headersOf({ token }),
     });
     if (status !== 200) {
-      return refusalOf(status, retryAfter(headers["retry-after"], clock.now()), channels.length);
+      return refusalOf(status, retryAfter(headers["retry-after"], clock.wall()), channels.length);
     }
     const spoke = await read(lines, by_topic, listening);
     return { reason: spoke ? "failed" : "unexpected_answer", ...FAULT, shows: false };
@@ -76,7 +76,7 @@ async function open(listening: Listening): Promise<ListenEnd> {
     const splits = reason === "answer_too_large" && channels.length > 1;
     const flooded = reason === "answer_too_large" && !splits;
     // It goes on from now, or the server would repeat the flood for as long as it keeps messages.
-    if (flooded && !signal.aborted) await listening.took(null, clock.now() + 1 + OVERLAP);
+    if (flooded && !signal.aborted) await listening.took(null, clock.wall() + 1 + OVERLAP);
     const waits = is_final || flooded;
     return { reason, ...(waits ? REFUSAL : FAULT), shows: is_final, splits };
   }

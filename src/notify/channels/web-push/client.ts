@@ -117,7 +117,7 @@ export function createWebPushClient({ subject, hosts, proxy, direct, clock }: We
       try {
         const { status, headers } = await exchange(request, signal);
         faults.answered(host, owner);
-        const retry_after = retryAfter(headers.get("retry-after"), clock.now());
+        const retry_after = retryAfter(headers.get("retry-after"), clock.wall());
         const is_page =
           status !== 201 && !headers.has("location") && isCalledHtml(headers.get("content-type"));
         return { kind: "answer", status, is_page, retry_after };
@@ -160,7 +160,7 @@ const CLOCK_SET = 60;
 
 interface SignedHeader {
   readonly header: string;
-  /** When it was signed, by {@link Clock.elapsed} and {@link Clock.now}. */
+  /** When it was signed, by {@link Clock.elapsed} and {@link Clock.wall}. */
   readonly made_at: number;
   readonly issued_at: number;
 }
@@ -179,7 +179,7 @@ function createVapidHeaders(
     const now = clock.elapsed();
     const known = kept.get(origin);
     const age = known ? now - known.made_at : 0;
-    const was_set = known && Math.abs(clock.now() - known.issued_at - age) > CLOCK_SET;
+    const was_set = known && Math.abs(clock.wall() - known.issued_at - age) > CLOCK_SET;
     if (known && age < TOKEN_AGE && !was_set) return known.header;
     const { publicKey, privateKey } = keys;
     // It is valid for 12 hours, the library's default.
@@ -187,7 +187,7 @@ function createVapidHeaders(
     kept.delete(origin);
     if (kept.size >= KEPT_TOKENS) kept.delete(kept.keys().next().value!);
     const header = headers.Authorization;
-    kept.set(origin, { header, made_at: now, issued_at: clock.now() });
+    kept.set(origin, { header, made_at: now, issued_at: clock.wall() });
     return header;
   };
 }
