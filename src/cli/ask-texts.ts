@@ -7,21 +7,28 @@ import { Fault, type Io } from "./io.ts";
 /** Characters of each, at most (`context` and `text_answer` of §10.1). */
 const CHARACTERS = { context: 20_000, draft: 4_000 } as const;
 
+export interface Draft {
+  readonly draft: string;
+  /** CR LF, LF or nothing. */
+  readonly end: string;
+}
+
 type Input = Pick<Io, "input" | "signal">;
 
 /** The text of a file, or of standard input for `-`. Throws a {@link Fault} if it cannot be read or is too long. */
 export const readContext = (io: Input, file: string): Promise<string> => read(io, "context", file);
 
 /**
- * The text of a file, or of standard input for `-`, without the line break at its end. Throws a {@link Fault} if it cannot
- * be read, is not UTF-8, has no visible text or is too long.
+ * The text of a file, or of standard input for `-`, and the line break at its end, which is no part of the draft. Throws a
+ * {@link Fault} if it cannot be read, is not UTF-8, has no visible text or is too long.
  */
-export async function readDraft(io: Input, file: string): Promise<string> {
+export async function readDraft(io: Input, file: string): Promise<Draft> {
   const text = await read(io, "draft", file);
-  const draft = text.replace(/\r?\n$/, "");
+  const [end] = /(?:\r?\n)?$/.exec(text)!;
+  const draft = text.slice(0, text.length - end.length);
   if (draft.trim() === "") throw new Fault(`${nameOf(file)} is empty: a draft needs text`);
   if ([...draft].length > CHARACTERS.draft) throw tooLong("draft", file);
-  return draft;
+  return { draft, end };
 }
 
 const nameOf = (file: string) => (file === "-" ? "standard input" : file);

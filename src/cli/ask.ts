@@ -9,7 +9,7 @@ import { RelayError } from "../client/error.ts";
 import { createIdempotencyKey } from "../client/idempotency.ts";
 import { retry } from "../client/retry.ts";
 import type { Question, QuestionInput } from "../model/question.ts";
-import { readContext, readDraft } from "./ask-texts.ts";
+import { type Draft, readContext, readDraft } from "./ask-texts.ts";
 import { jsonLine, manyLines, oneLine } from "./escape.ts";
 import { EXIT, Fault, type Io, type OutputFault } from "./io.ts";
 import { openSession } from "./session.ts";
@@ -44,7 +44,8 @@ export async function ask(io: Io, prompt: string, options: AskOptions): Promise<
   if (options.draft === "-" && options.context === "-") {
     throw new Fault("only one of --draft and --context can be standard input");
   }
-  const input = await inputOf(io, prompt, options);
+  const drafted = options.draft === undefined ? null : await readDraft(io, options.draft);
+  const input = await inputOf(io, prompt, options, drafted);
   const { url, client } = await openSession(io);
   const { request_id, forget } = await claimAsk(io, url, input, options.wait);
   const asked = await askUntilAnswered(io, options.wait, (signal) =>
@@ -60,7 +61,7 @@ export async function ask(io: Io, prompt: string, options: AskOptions): Promise<
   const question = await settled(io, client, asked, options.wait + LATE);
   if (question.status === "pending") throw new Fault("the question is still open: try again");
   await forget();
-  report(io, question, options);
+  report(io, question, options, drafted?.end);
   await io.flush().catch((fault: OutputFault) => {
     const text = oneLine(question.answer ?? options.fallback ?? question.status);
     throw new Fault(`the answer could not be written (${fault.reason}): ${text}`);
@@ -114,15 +115,20 @@ async function askUntilAnswered(
   }
 }
 
-async function inputOf(io: Io, prompt: string, options: AskOptions): Promise<QuestionInput> {
-  const { choice, text, context, draft, link, other, fallback, task, wait } = options;
+async function inputOf(
+  io: Io,
+  prompt: string,
+  options: AskOptions,
+  drafted: Draft | null,
+): Promise<QuestionInput> {
+  const { choice, text, context, link, other, fallback, task, wait } = options;
   return {
     prompt,
     expires_in: wait,
-    ...((text || draft !== undefined) && { kind: "text" as const }),
+    ...((text || drafted) && { kind: "text" as const }),
     ...(choice && { kind: "choice" as const, options: [...choice] }),
     ...(context !== undefined && { context: await readContext(io, context) }),
-    ...(draft !== undefined && { draft: await readDraft(io, draft) }),
+    ...(drafted && { draft: drafted.draft }),
     ...(link !== undefined && { url: link }),
     ...(other && { allow_other: true }),
     ...(fallback !== undefined && { fallback }),
@@ -153,7 +159,12 @@ async function settled(io: Io, client: Client, asked: Question, within: number):
   }
 }
 
-function report(io: Io, question: Question, { json, fallback }: AskOptions): void {
+/** `end`: the line break that follows the answer where no terminal shows it. */
+function report(io: Io, question: Question, { json, fallback }: AskOptions, end = "\n"): void {
+  /** A terminal must not obey what is written; a file or a program gets the answer as it is. */
+  const print = (answer: string) =>
+    io.out(io.out_is_terminal ? `${manyLines(answer)}\n` : `${answer}${end}`);
+
   if (json) {
     io.out(jsonLine(question));
     return;
@@ -161,14 +172,14 @@ function report(io: Io, question: Question, { json, fallback }: AskOptions): voi
   if (question.note !== undefined) io.err(`Note: ${manyLines(question.note)}\n`);
   if (question.edited) io.err("The draft was edited.\n");
   if (question.status === "answered") {
-    io.out(`${manyLines(question.answer ?? "")}\n`);
+    print(question.answer ?? "");
   } else if (question.status === "cancelled") {
     io.err("The question was cancelled.\n");
   } else if (fallback === undefined) {
     io.err("Nobody answered in time.\n");
   } else {
     io.err(`Nobody answered in time. Fallback: ${oneLine(fallback)}\n`);
-    io.out(`${manyLines(fallback)}\n`);
+    print(fallback);
   }
 }
 

@@ -16,6 +16,8 @@ export interface Io {
   /** Name of this machine, shown as the agent's host (§1.6). */
   readonly host: string;
   readonly out: (text: string) => void;
+  /** True if standard output is a terminal. */
+  readonly out_is_terminal: boolean;
   /**
    * Resolves once everything passed to `out` is written. Rejects with an {@link OutputFault} if some of
    * it since the last call could not be.

@@ -108,6 +108,7 @@ const exit_code = await runCommand(
     home: homedir(),
     host: hostname(),
     ...createOutput(),
+    out_is_terminal: process.stdout.isTTY === true,
     err: (text) => void process.stderr.write(text),
     err_is_terminal: process.stderr.isTTY === true,
     input: readInput,

@@ -39,17 +39,14 @@ test("relay ask prints the answer, and Yes and No are exit codes", async () => {
     [["Deploy?"], "Yes", 0],
     [["Deploy?"], "No", 1],
     [["Where?", "--choice", "Here", "--choice", "No"], "No", 0],
-    [["Name?", "--text"], "first\nsecond\u001b[2J", 0],
+    [["Name?", "--text"], "first\r\nsecond\u200f\u001b[2J", 0],
     [["Sure?", "--other"], "Tomorrow", 0],
   ];
   for (const [words, text, code] of cases) {
     const asked = start(["ask", ...words]);
     expect((await pending()).prompt).toBe(words[0]);
     await answer(text);
-    expect([await asked.code, asked.printed]).toEqual([
-      code,
-      { out: `${text.replace("\u001b", "\\u001b")}\n`, err: "" },
-    ]);
+    expect([await asked.code, asked.printed]).toEqual([code, { out: `${text}\n`, err: "" }]);
   }
   expect(asks()).toEqual([]);
 });
@@ -96,9 +93,8 @@ test("relay ask --draft prints the final text, and says on standard error if it 
   const draft = "Hello Ada,\r\n\r\nthe build is green.";
   const path = join(home, "draft.txt");
   writeFileSync(path, `\ufeff${draft}\n`);
-  const printed = "Hello Ada,\n\nthe build is green.\n";
   for (const [given, out, err] of [
-    [draft, printed, ""],
+    [draft, `${draft}\n`, ""],
     ["No, not today", "No, not today\n", "The draft was edited.\n"],
   ] as const) {
     const asked = start(["ask", "Send this?", "--draft", path]);
@@ -113,6 +109,23 @@ test("relay ask --draft prints the final text, and says on standard error if it 
   await answer("from a pipe");
   expect(await piped.code).toBe(0);
   expect(JSON.parse(piped.printed.out)).toMatchObject({ answer: "from a pipe", edited: false });
+});
+
+test("relay ask prints the exact text where no terminal shows it", async () => {
+  const { home, start, answer, pending } = await createWorker();
+  const path = join(home, "draft.txt");
+  const draft = "שלום\u200f (Relay)\r\nline 2\u001b[2J\rend";
+  const escaped = "שלום\\u200f (Relay)\nline 2\\u001b[2J\\u000dend\n";
+  for (const [at, end] of ["\r\n", "\n", ""].entries()) {
+    writeFileSync(path, `${draft}${end}`);
+    for (const out_is_terminal of [false, true]) {
+      const asked = start(["ask", `Send ${at}?`, "--draft", path], { out_is_terminal });
+      expect((await pending()).draft).toBe(draft);
+      await answer(draft);
+      expect(await asked.code).toBe(0);
+      expect(asked.printed.out).toBe(out_is_terminal ? escaped : `${draft}${end}`);
+    }
+  }
 });
 
 test("relay ask names what is wrong with a draft, and asks nothing", async () => {
@@ -192,14 +205,17 @@ test("relay ask names what is wrong with a draft, and asks nothing", async () =>
 
 test("a question that nobody answers exits with 2, and the fallback is printed", async () => {
   const { start, asks } = await createWorker();
-  const asked = start(["ask", "Deploy?", "--wait", "1m", "--fallback", "No"]);
+  const asked = start(["ask", "Deploy?", "--text", "--wait", "1m", "--fallback", "a\u200f\r\nb"]);
   await until(() => app.waits.count() === 1);
   await clock.advance(51);
   await until(() => app.waits.count() === 1);
   await clock.advance(12);
   expect([await asked.code, asked.printed]).toEqual([
     2,
-    { out: "No\n", err: "Nobody answered in time. Fallback: No\n" },
+    {
+      out: "a\u200f\r\nb\n",
+      err: "Nobody answered in time. Fallback: a\\u200f\\u000d\\u000ab\n",
+    },
   ]);
   expect(asks()).toEqual([]);
 });

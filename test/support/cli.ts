@@ -37,6 +37,7 @@ export function createUser({ clock, ...given }: Options) {
     home,
     flush: async () => {},
     host: "workbench",
+    out_is_terminal: false,
     err_is_terminal: false,
     input: async () => "",
     confirm: null,
