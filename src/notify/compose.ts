@@ -5,6 +5,7 @@ import type { Task } from "../model/task.ts";
 import { isBlank } from "../model/text.ts";
 import { NOTIFICATION_LIMITS } from "../notification-limits.ts";
 import { bytesOf, cut } from "./cut.ts";
+import { fitsRoom } from "./glyphs.ts";
 import type { Activity, Alert, EndedAlert, Silent, Test } from "./notification.ts";
 import { isAlerting } from "./plan.ts";
 
@@ -88,7 +89,7 @@ function answersTo({
   // Without a record that the prompt is whole, it counts as cut.
   const fits =
     action.prompt_is_whole === true &&
-    [...prompt].length <= NOTIFICATION_LIMITS.action_characters &&
+    fitsRoom(prompt, NOTIFICATION_LIMITS.action_characters) &&
     prompt.split("\n").length <= NOTIFICATION_LIMITS.action_lines &&
     !UNSURE.test(prompt);
   const shows = fits ? "whole" : "part";

@@ -1,6 +1,8 @@
 /** The answers that a notification offers as buttons (§14.3.8, §14.3.9); pure. */
 
 import { NOTIFICATION_LIMITS } from "../notification-limits.ts";
+import { hidesText } from "../text/hidden.ts";
+import { fitsRoom } from "./glyphs.ts";
 import type { Alert } from "./notification.ts";
 
 /** The button that answers a question with its draft. */
@@ -12,13 +14,6 @@ export interface OfferedAnswer {
 }
 
 /**
- * Characters that reorder what is shown, or hide a text in it, except the letters of a flag. The page warns of the same
- * ones (draft-form.tsx).
- */
-const HIDDEN =
-  /[\u200b\u202a-\u202e\u2060-\u2069\ufeff]|(?<!\u{1f3f4}[\u{e0020}-\u{e007f}]*)[\u{e0000}-\u{e007f}]/u;
-
-/**
  * The buttons of an alert that answer: the options, or {@link APPROVE} for a draft. `is_whole`: whether the person sees
  * the whole body, which ends with the draft. If not, or if characters of the draft are hidden, it cannot be approved.
  */
@@ -26,7 +21,7 @@ export function offeredAnswers({ actions }: Alert, is_whole: boolean): readonly 
   if (actions === null) return [];
   const { draft, options } = actions;
   if (draft === undefined) return options.map((option) => ({ label: option, answer: option }));
-  return is_whole && !HIDDEN.test(draft) ? [{ label: APPROVE, answer: draft }] : [];
+  return is_whole && !hidesText(draft) ? [{ label: APPROVE, answer: draft }] : [];
 }
 
 const LINE_BREAK = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
@@ -37,5 +32,5 @@ const LINE_BREAK = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
  */
 export function fitsNotification(body: string): boolean {
   const { draft_characters, draft_lines } = NOTIFICATION_LIMITS;
-  return [...body].length <= draft_characters && body.split(LINE_BREAK).length <= draft_lines;
+  return fitsRoom(body, draft_characters) && body.split(LINE_BREAK).length <= draft_lines;
 }

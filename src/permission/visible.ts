@@ -1,16 +1,13 @@
 /** Makes hidden characters visible, since a person decides by what they see (§2.5.6). */
 
-/**
- * Control characters except line feed and tab, format characters such as those of writing direction, invisible and
- * unassigned characters, and every space except U+0020.
- */
-const HIDDEN =
-  /(?![\n\t])[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
+import { HIDDEN } from "../text/hidden.ts";
+
+const HIDDEN_ONES = new RegExp(HIDDEN, "gu");
 
 const escaped = (sign: string): string => `\\u{${sign.codePointAt(0)!.toString(16)}}`;
 
 /** The text with each hidden character escaped, such as `\u{202e}`. */
-export const makeVisible = (text: string): string => text.replace(HIDDEN, escaped);
+export const makeVisible = (text: string): string => text.replace(HIDDEN_ONES, escaped);
 
 /** The text on one line: hidden characters, line feeds and tabs are escaped. */
 export const oneVisibleLine = (text: string): string =>

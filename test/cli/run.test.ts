@@ -152,6 +152,7 @@ async function createRun(url?: string) {
     err: (text: string) => {
       err += text;
     },
+    out_is_terminal: false,
     err_is_terminal: false,
     input: async () => "",
     confirm: null,

@@ -89,6 +89,7 @@ export const LATER_CLAUSES: readonly Clause[] = [
   clause("§14.3.8", "only a person who sees everything that is permitted can permit it"),
   clause("§14.3.7", "the fallback and the first lines of the context"),
   clause("§14.3.9", "a draft can be approved where all of it is shown"),
+  clause("§14.3.10", "the room that a text takes"),
 
   clause("§15.1.1", "one entry for each request"),
   clause("§15.1.2", "requests without an entry"),

@@ -11,16 +11,17 @@ const root = new URL("../../", import.meta.url).pathname;
  */
 const ALLOWED: Record<string, readonly string[]> = {
   leaf: [],
+  text: [],
   model: ["leaf"],
   observability: ["model", "leaf"],
   overload: ["model", "observability types", "leaf"],
   rpc: ["model", "overload", "leaf"],
-  permission: ["model", "overload", "leaf"],
+  permission: ["model", "text", "overload", "leaf"],
   db: ["model", "observability", "overload", "leaf"],
   events: ["model", "observability", "leaf"],
   outbound: ["overload", "leaf"],
   oauth: ["outbound", "leaf"],
-  notify: ["model", "db", "outbound", "observability", "overload", "leaf"],
+  notify: ["model", "text", "db", "outbound", "observability", "overload", "leaf"],
   auth: ["model", "db", "leaf"],
   services: [
     "permission types",
@@ -52,8 +53,8 @@ const ALLOWED: Record<string, readonly string[]> = {
   client: ["model types", "routers types", "leaf types"],
   // A client of the server; the code that starts the server is loaded by `import()`.
   cli: ["client", "permission", "model types", "leaf"],
-  // Only the server's types: what runs in the browser shares no code with it.
-  web: ["client", "model types", "routers types"],
+  // Only the server's types, and the rules of texts that both must apply alike.
+  web: ["client", "text", "model types", "routers types"],
   root: [
     "db",
     "routers",

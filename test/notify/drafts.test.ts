@@ -116,6 +116,26 @@ test("a longer draft can be approved only where messages are shown whole, and no
     const { offers } = renderAll({ draft });
     expect(offers).toEqual({ ...NO_OFFERS, telegram: ["Approve"] });
   }
+  // Glyphs that are wider than a letter push its end out of view.
+  for (const [wide, most] of [
+    ...[
+      ["😀", 191],
+      ["ஔ", 191],
+      ["꧅", 47],
+      ["⸻", 47],
+      ["\ufdfd", 47],
+      ["\u{1242b}", 47],
+    ],
+    ...[
+      ["\ufdfa", 21],
+      ["㍿", 95],
+      ["語", 382],
+    ],
+  ] as [string, number][]) {
+    const { offers } = renderAll({ draft: `${wide.repeat(most)}${wide}` });
+    expect([wide, offers]).toEqual([wide, { ...NO_OFFERS, telegram: ["Approve"] }]);
+    expect(renderAll({ draft: wide.repeat(most) }).offers).toEqual(offersOf(wide.repeat(most)));
+  }
   // A long prompt pushes the draft out of view, too.
   expect(renderAll({ prompt: "p".repeat(390) }).offers).toEqual({
     ...NO_OFFERS,
@@ -133,19 +153,72 @@ test("a longer draft can be approved only where messages are shown whole, and no
 });
 
 test("a draft with characters that hide a text or reorder it can only be approved in the page [§14.3.9]", () => {
-  for (const hidden of ["\u202egnp.exe", "\u2066a", "a\u200bb", "\ufeffa", "a\u{e0041}\u{e007f}"]) {
+  const tags = (text: string) =>
+    [...text].map((one) => String.fromCodePoint(0xe0000 + one.charCodeAt(0))).join("");
+  for (const hidden of [
+    ...["\u202egnp.exe", "\u2066a", "a\u200bb", "\ufeffa", "a\u{e0041}\u{e007f}"],
+    // Words after a flag, in flags that no phone knows, and in selectors of emoji, keys and ideographs.
+    ...[`🏴${tags("wire 9000")}`, `🏴${tags("wire90")}\u{e007f}`, "😀\ufe0f\ufe0e", "😀\u{e0110}"],
+    ...["1\ufe0f", "葛\u{e0100}", "a\ufe0f", "\ufe0f"],
+    // Joiners, selectors and marks of direction where no script needs them, or more than one.
+    ...["a\u200db", "a\u200cb", "ب\u200c\u200dب", "क\u200d\u200c", "\u180b\u180e", "ᠠ\u180b\u180c"],
+    ...[
+      "a\u200e",
+      "\u200e\u200f",
+      "ב\u200f\u200f\u200f.",
+      "a \u200fb",
+      "😀\u200d😀\u200d😀\u200d😀\u200d😀",
+    ],
+    // Blank letters and symbols, soft hyphens, annotations and controls.
+    ...[
+      "\u3164",
+      "\u115f",
+      "\uffa0",
+      "\u2800",
+      "\ufffc",
+      "\u{1d159}",
+      "\u{13441}",
+      "\u{13442}",
+      "\u{16fe4}",
+    ],
+    ...[
+      "a\u00adb",
+      "\u034f",
+      "\u17b4",
+      "\ufff9x\ufffay\ufffb",
+      "\u0001",
+      "\u001b[8m",
+      "a\rb",
+      "\ue000",
+    ],
+    "a\u2003\u2009b",
+  ]) {
     const { offers, telegram } = renderAll({ draft: `Hello ${hidden}` });
-    expect(offers).toEqual(NO_OFFERS);
+    expect([hidden, offers]).toEqual([hidden, NO_OFFERS]);
     expect(telegram).toContain("To approve it, open Relay.");
   }
-  for (const seen of ["🏴󠁧󠁢󠁥󠁮󠁧󠁿", "👩‍👩‍👧", "❤️", "\u200fمرحبا", "می‌خواهم"]) {
-    expect(renderAll({ draft: seen }).offers).toEqual(offersOf(seen));
+  for (const seen of [
+    ...["🏴󠁧󠁢󠁥󠁮󠁧󠁿", "🏴󠁧󠁢󠁳󠁣󠁴󠁿", "👩‍👩‍👧", "❤️", "❤︎", "1️⃣ #️⃣", "👨🏽‍❤️‍💋‍👨🏿", "🏴‍☠️", "🏳️‍🌈", "👁‍🗨", "🇫🇷", "👍🏽"],
+    ...["\u200fمرحبا", "می‌خواهم", "שלום\u200f (Relay)\r\nline 2", "Relay!\u200f שלום", "ه\u200d "],
+    ...[
+      "क्‍ष",
+      "ශ්‍රී",
+      "ᠠ᠋ᠪ",
+      "۝١",
+      "Bonjour\u202f!",
+      "10\u2009000",
+      "a\u00a0\u00a0b",
+      "\u3000\u3000日本",
+      "a\tb",
+    ],
+  ]) {
+    expect([seen, renderAll({ draft: seen }).offers]).toEqual([seen, offersOf(seen)]);
   }
 });
 
 test("where buttons and draft do not fit together, the draft stays and the button goes [§14.3.9]", () => {
-  // Short enough for a phone, but each character takes 6 bytes of JSON, twice with a button.
-  const draft = `a${"\u0001".repeat(370)}`;
+  // Short enough for a phone, but each syllable in parts takes 9 bytes of JSON, twice with a button.
+  const draft = `a${"한".normalize("NFD").repeat(370)}`;
   const { bodies, offers, web_push, apns } = renderAll({ draft });
   const whole = `${PROMPT}\nDraft:\n${draft}`;
   expect(bodies).toEqual([whole, whole, whole, whole]);

@@ -4,6 +4,7 @@
  */
 
 import { Fragment } from "react";
+import { HIDDEN } from "../../text/hidden.ts";
 import { Command } from "./command.tsx";
 
 /** A part of a text: as it was written, or the words of the mark that replaces it. */
@@ -17,8 +18,7 @@ const SPACES = 64;
  * White space; runs of one invisible character, or of one that marks use; and so many combining marks that
  * they would draw over other lines.
  */
-const SPECIAL =
-  /[ \t\n]+|([\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\u27e8\u27e9])\1*|\p{M}{4,}/gu;
+const SPECIAL = new RegExp(`[ \\t\\n]+|(${HIDDEN}|[⟨⟩\\p{Cs}])\\1*|\\p{M}{4,}`, "gu");
 
 const NAMES: Readonly<Record<string, string>> = {
   "\0": "NUL",

@@ -2,6 +2,7 @@
 
 import { Check, CornerDownLeft } from "lucide-react";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { hidesText } from "../../../text/hidden.ts";
 import type { Question } from "../../state/api.ts";
 import { Button } from "../../ui/button.tsx";
 import { useMeasured } from "../../ui/use-measured.ts";
@@ -23,13 +24,6 @@ function linesOf(text: string): number {
 
 /** Pixels from the end of the field at which its text counts as read to the end. */
 const NEAR_END = 24;
-
-/**
- * Characters that reorder what is shown, or hide a text in it, except the letters of a flag. Relay offers no "Approve" in a
- * notification for the same ones (§14.3.9).
- */
-const HIDDEN =
-  /[\u200b\u202a-\u202e\u2060-\u2069\ufeff]|(?<!\u{1f3f4}[\u{e0020}-\u{e007f}]*)[\u{e0000}-\u{e007f}]/u;
 
 const MODIFIER = /^(Mac|iP)/.test(navigator.platform) ? "⌘" : "Ctrl+";
 
@@ -111,7 +105,7 @@ export function DraftForm({ question, draft, expired, busy, onSend, onDraft }: D
       />
       <div id={`${id}-notes`} className="text-sm text-warn">
         {scrolls && !end_seen && <p className="mt-1">Scroll in the field to read the end.</p>}
-        {HIDDEN.test(text) && (
+        {hidesText(text) && (
           <p className="mt-1">The text has characters that can't be seen or change its order.</p>
         )}
       </div>
