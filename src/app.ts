@@ -185,6 +185,7 @@ export async function createApp(
     health: createAdminHealth({
       ...figures,
       statistics,
+      otherHost: base_addresses.otherHost,
       channelOf,
       titleOf: (channel) => channels.find(({ name }) => name === channel)?.title,
       faults,
@@ -234,6 +235,7 @@ export async function createApp(
     services,
     isForeign: source.isForeign,
     recordUse: core.keyUse.record,
+    noteAddress: base_addresses.note,
   });
   const mcp = createMcp({
     tools: createTools(new Map([...procedures, ...mcpOnlyProcedures])),

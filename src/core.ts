@@ -311,9 +311,9 @@ export async function createCore(deps: AppDeps) {
   return {
     store,
     newStore: new_store,
-    storeFaults: faults.totals,
     clock,
     ids,
+    storeFaults: faults,
     signer,
     oauth: { clients: createClients(signer), requests },
     feed,

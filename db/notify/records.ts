@@ -66,6 +66,17 @@ export const newestRecords = select(
   sql`order by seq desc limit ${p("limit")}`,
 );
 
+/**
+ * By lane, of the oldest 10,000 deliveries, the one that waits since the newest attempt that failed: when this attempt ended,
+ * and the last error of its channel, which is null for a device.
+ */
+export const refusedDeliveries = statement(
+  sql`select environment, max(tried_at), (select error_code from channels where id = device_id)
+    from (select environment, attempts, lease, tried_at, device_id from pushes order by seq limit 10000)
+    where attempts > 0 and lease is null group by environment`,
+  { returns: rowsOf<[lane: string, tried_ms: number, code: string | null]>() },
+);
+
 /** By lane, how many of the oldest 10,000 deliveries wait, since when the oldest one does, and when the first is due. */
 export const queuedDeliveries = statement(
   // Bounded: while nothing can be sent, there may be very many.

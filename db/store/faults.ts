@@ -14,7 +14,7 @@ const KINDS = [
   "file gone",
   "other store",
 ] as const;
-type FaultKind = (typeof KINDS)[number];
+export type FaultKind = (typeof KINDS)[number];
 
 const BY_CODE: readonly (readonly [RegExp, FaultKind])[] = [
   [/^(SQLITE_FULL|ENOSPC|EDQUOT)/, "disk full"],
@@ -58,6 +58,8 @@ function faultKind(error: unknown): FaultKind {
     const code = codeOf(one);
     const found = BY_CODE.find(([pattern]) => pattern.test(code));
     if (found) return found[1];
+    // All that a libSQL server says when its disk is full.
+    if (one.name === "HranaError" && code === "SQLITE_IOERR") return "disk full";
   }
   return "store unavailable";
 }
@@ -89,16 +91,20 @@ const MISTAKES = [TypeError, RangeError, ReferenceError, SyntaxError];
 export function createFaultLog({ clock, log }: { readonly clock: Clock; readonly log: Log }) {
   const totals = Object.fromEntries(KINDS.map((kind) => [kind, 0])) as Record<FaultKind, number>;
   const outage = createOutage({ clock, log, level: "error", over: "store is back" });
+  let last: FaultKind | null = null;
   return {
     report(error: unknown): void {
       const kind = faultKind(error);
       totals[kind]++;
+      last = kind;
       outage.note(kind, describe(error));
     },
     /** Ends the outage: the store was read and written after the last fault. */
     works: outage.works,
     /** True from the first fault until {@link works} is called. */
     isOut: outage.isOpen,
+    /** The kind of the newest fault since it worked; null while it works. */
+    current: (): FaultKind | null => (outage.isOpen() ? last : null),
     /** Faults since the start, by kind. */
     totals: (): Readonly<Record<FaultKind, number>> => totals,
   };

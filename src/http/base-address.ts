@@ -53,6 +53,11 @@ export function createBaseAddresses(options: BaseAddressOptions) {
     return name === `${nameOfMachine().split(".")[0]!.toLowerCase()}.local`;
   };
 
+  /** True once a client came by the host name of `PUBLIC_URL`. */
+  let is_used = false;
+  /** The last `Host` of a client that named another one. */
+  let other: string | null = null;
+
   const schemeOf = (headers: Headers): string => {
     if (tls) return "https:";
     if (trusted_hops === 0) return "http:";
@@ -110,6 +115,25 @@ export function createBaseAddresses(options: BaseAddressOptions) {
         ? "This machine has no network address that others can reach. Set PUBLIC_URL."
         : "Relay accepts connections from this machine only. Set HOST=0.0.0.0, or PUBLIC_URL if a proxy stands in front.";
       return { url: null, reason };
+    },
+
+    /** Notes by which `Host` a client came whose credential is valid: anybody else could send any name. */
+    note({ headers }: Request): void {
+      const host = headers.get("host");
+      if (shown === null || is_used || host === null || host === other) return;
+      const name = bareName(hostnameOf(host));
+      if (name === bareName(shown.hostname)) is_used = true;
+      // Other names are those of the machine or its network, or set on purpose.
+      else if (name.includes(".") && !isLoopback(name) && !named.has(name)) other = host;
+    },
+
+    /**
+     * The host names by which a client came and which `PUBLIC_URL` has, if no client has come by the latter since the
+     * start. Null otherwise, and without `PUBLIC_URL`.
+     */
+    otherHost(): { readonly came_by: string; readonly shown: string } | null {
+      if (shown === null || is_used || other === null) return null;
+      return { came_by: hostnameOf(other), shown: shown.hostname };
     },
 
     /** True if MCP clients accept OAuth at this base address: loopback, or https with a DNS name. */

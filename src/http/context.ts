@@ -14,6 +14,8 @@ interface ContextOptions {
   readonly isForeign: (request: Request) => boolean;
   /** Records the use of a credential; resolves once it is written. Undefined when nothing is due. */
   readonly recordUse: (usage: Usage, host: string | null) => Promise<void> | undefined;
+  /** Notes by which address a client with a valid credential came. */
+  readonly noteAddress: (request: Request) => void;
 }
 
 /** A context whose mutable fields the surface may still set. */
@@ -27,7 +29,8 @@ export interface RequestContext extends Context {
 
 export type CreateContext = ReturnType<typeof createContextFactory>;
 
-export function createContextFactory({ services, isForeign, recordUse }: ContextOptions) {
+export function createContextFactory(options: ContextOptions) {
+  const { services, isForeign, recordUse, noteAddress } = options;
   /**
    * `open`: a public route, which ignores any credential. `recall`: use what this process remembers of the
    * credential; the outcome of the call must go through `scope.credential.confirm`.
@@ -44,7 +47,11 @@ export function createContextFactory({ services, isForeign, recordUse }: Context
     const effects = !head && !(method === "GET" && isForeign(request));
     const { credential } = scope;
     const host = hostOf(request.headers.get("x-agent-host"));
-    const record = effects ? (usage: Usage) => recordUse(usage, host) : null;
+    const use = (usage: Usage) => {
+      noteAddress(request);
+      return recordUse(usage, host);
+    };
+    const record = effects ? use : null;
     const recalled = recall && !open ? credential.recall(record) : null;
     const found = open ? null : (recalled ?? (await credential.authenticate()));
     return {

@@ -279,7 +279,10 @@ export type JobList = z.infer<typeof JobList>;
 const HealthState = z.enum(["ok", "warning", "fault"]);
 
 const HealthCheck = z.object({
-  name: z.enum(["store", "disk", "clock", "certificate", "backups", "notifications", "errors"]),
+  name: z.enum([
+    ...["store", "disk", "clock", "address", "certificate"],
+    ...["backups", "notifications", "errors"],
+  ] as const),
   state: HealthState,
   /** A sentence for a person. */
   text: z.string(),

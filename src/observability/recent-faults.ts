@@ -53,7 +53,7 @@ export function createRecentFaults(clock: Pick<Clock, "now">) {
 /** What the events mean that an administrator can do something about. Any other event is shown as it is logged. */
 const MEANINGS: Readonly<Record<string, string>> = {
   "store unavailable": "The database could not be reached",
-  "disk full": "The disk is full, so nothing could be saved",
+  "disk full": "The disk of the database is full, or fails, so nothing could be saved",
   "read-only": "The database may not be written to",
   corrupt: "The database file is damaged",
   "file gone": "The database file was deleted or replaced",

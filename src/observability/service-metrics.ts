@@ -55,7 +55,7 @@ interface MetricSources {
     };
   };
   /** Faults of the store since the start by kind. */
-  readonly storeFaults: () => Readonly<Record<string, number>>;
+  readonly storeFaults: { totals(): Readonly<Record<string, number>> };
   /** Seconds by which the wall clock is ahead, by what it was compared with. */
   /** Seconds that this machine's clock is ahead of the store's; null before it was compared. */
   readonly clockAhead: () => number | null;
@@ -194,7 +194,7 @@ function ofStore(sources: MetricSources): readonly Metric[] {
       Number(store.usable()),
     ),
     counter("relay_store_faults_total", "Faults of the store, by kind.", () =>
-      Object.entries(storeFaults()).map(([kind, count]) => [{ kind }, count]),
+      Object.entries(storeFaults.totals()).map(([kind, count]) => [{ kind }, count]),
     ),
     gauge(
       "relay_clock_offset_seconds",

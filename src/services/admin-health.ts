@@ -1,5 +1,6 @@
 /** Whether everything is well, in sentences for the administrator (§4.3.2). */
 
+import type { FaultKind, FaultLog } from "../../db/store/faults.ts";
 import type { Store } from "../../db/store/store.ts";
 import type { AdminHealth, HealthCheck } from "../model/admin.ts";
 import type { BackupStatus } from "../model/backup.ts";
@@ -29,7 +30,10 @@ interface HealthDeps {
   readonly store: Pick<Store, "kind" | "usable" | "isOther" | "writeLock">;
   /** Space of the disk with the store's file; null for a server. */
   readonly disk: () => Promise<DiskSpace | null>;
-  readonly statistics: Pick<StoreStatistics, "state" | "pushes">;
+  readonly storeFaults: Pick<FaultLog, "current">;
+  readonly statistics: Pick<StoreStatistics, "state" | "pushes" | "refused">;
+  /** The host name by which clients come while none comes by that of `PUBLIC_URL`; else null. */
+  readonly otherHost: () => { readonly came_by: string; readonly shown: string } | null;
   /** When the certificate that this process serves ends, in epoch seconds; null without one. */
   readonly certificateEnds: number | null;
   /** The automatic backups; null if no process makes any. */
@@ -75,7 +79,7 @@ export function createAdminHealth(deps: HealthDeps) {
     const lock = store.writeLock();
     if (lock) return { state: "fault", text: lockedText(lock) };
     if (!store.usable()) {
-      return { state: "fault", text: "The database can be read, but nothing can be saved." };
+      return { state: "fault", text: unsaved(store.kind, deps.storeFaults.current()) };
     }
     const answers = `The database answers in ${milliseconds(state.latency)}`;
     return state.latency > SLOW
@@ -121,6 +125,15 @@ export function createAdminHealth(deps: HealthDeps) {
     };
   };
 
+  const checkAddress = (): Found | null => {
+    const other = deps.otherHost();
+    if (other === null) return null;
+    return {
+      state: "warning",
+      text: `Requests come for ${other.came_by}, and none for ${other.shown}, the host of PUBLIC_URL. Links and set-up lines lead there: correct it if it is wrong.`,
+    };
+  };
+
   const checkCertificate = (): Found | null => {
     const { certificateEnds } = deps;
     if (certificateEnds === null) return null;
@@ -149,6 +162,7 @@ export function createAdminHealth(deps: HealthDeps) {
     channel: string,
     lanes: readonly LaneHealth[],
     records: readonly DeliveryRecord[],
+    refused: readonly Refused[],
   ): Found | null => {
     const name = nameOf(channel);
     const down = lanes.find(({ state }) => state !== "open");
@@ -168,6 +182,15 @@ export function createAdminHealth(deps: HealthDeps) {
     }
     const sent = records.find(({ outcome }) => outcome === "sent");
     const failed = records.find(({ outcome }) => FAILURES[outcome] !== undefined);
+    const waiting = refused.toSorted((one, other) => other.tried_at - one.tried_at).at(0);
+    if (waiting && waiting.tried_at > Math.max(sent?.done_at ?? 0, failed?.done_at ?? 0)) {
+      const why = waiting.code === null ? "" : ` (${waiting.code})`;
+      return {
+        state: "warning",
+        text: `${name}: the service didn't take the last notification${why}. Relay tries again.`,
+        at: waiting.tried_at,
+      };
+    }
     if (failed && failed.done_at > (sent?.done_at ?? 0)) {
       const why = failed.reason === null ? "" : ` (${failed.reason})`;
       return {
@@ -195,16 +218,20 @@ export function createAdminHealth(deps: HealthDeps) {
       }));
 
   const checkNotifications = async (): Promise<Found[]> => {
-    const pushes = await statistics.pushes().catch(() => null);
+    const [pushes, refused] = await Promise.all([
+      statistics.pushes().catch(() => null),
+      statistics.refused().catch(() => null),
+    ]);
     const unheard = checkAnswers();
     // The store's own line says so.
-    if (!pushes) return unheard;
+    if (!pushes || !refused) return unheard;
     const lanes = deps.laneHealth();
     const channels = [...new Set(lanes.map(({ channel }) => channel))];
     const found = channels.flatMap((channel) => {
       const records = pushes.records.filter(({ lane }) => deps.channelOf(lane) === channel);
       const own = lanes.filter((lane) => lane.channel === channel);
-      return checkChannel(channel, own, records) ?? [];
+      const waiting = refused.filter(({ lane }) => deps.channelOf(lane) === channel);
+      return checkChannel(channel, own, records, waiting) ?? [];
     });
     if (found.length > 0) return [...found, ...unheard];
     return [...unheard, NOT_NOTIFIED];
@@ -234,6 +261,7 @@ export function createAdminHealth(deps: HealthDeps) {
         ...of("store", stored),
         ...of("disk", disk),
         ...of("clock", checkClock()),
+        ...of("address", checkAddress()),
         ...of("certificate", checkCertificate()),
         ...of("backups", backups),
         ...notifications.flatMap((one) => of("notifications", one)),
@@ -253,6 +281,22 @@ const NO_BACKUPS: Found = {
   text: "No automatic backups are configured: set BACKUP_DIR, unless you make backups by other means.",
   neutral: true,
 };
+
+type Refused = Awaited<ReturnType<StoreStatistics["refused"]>>[number];
+
+/** Why nothing can be saved, and what to do about it. */
+function unsaved(kind: Store["kind"], fault: FaultKind | null): string {
+  switch (fault) {
+    case "disk full":
+      return kind === "server"
+        ? "The disk of the database server is full, or fails, so nothing can be saved. Make room there."
+        : "The disk is full, so nothing can be saved. Make room.";
+    case "read-only":
+      return "The database may not be written to, so nothing can be saved.";
+    default:
+      return "The database can be read, but nothing can be saved.";
+  }
+}
 
 /** No record of a delivery is left. Messages of webhooks have none. */
 const NOT_NOTIFIED: Found = {

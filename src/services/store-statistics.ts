@@ -1,7 +1,7 @@
 /** Figures read from the store, over all processes: for the admin page, `/metrics` and charts. */
 
 import { furthestByLane } from "../../db/notify/question-deliveries.ts";
-import { newestRecords, queuedDeliveries } from "../../db/notify/records.ts";
+import { newestRecords, queuedDeliveries, refusedDeliveries } from "../../db/notify/records.ts";
 import { queuedMessages } from "../../db/notify/webhook-queue.ts";
 import { countRows, eventFigures, storeBytes } from "../../db/statistics.ts";
 import type { Store } from "../../db/store/store.ts";
@@ -114,6 +114,14 @@ export function createStoreStatistics({ store, clock, deliveryFigures }: StoreSt
     state: cached(clock, readState),
     events: cached(clock, () => eventFigures(store)),
     pushes: cached(clock, () => deliveryFigures.read(OUTCOMES)),
+    /** For each lane with notifications that were refused and are tried again: when, and why the last one was. */
+    refused: cached(clock, async () =>
+      (await store.read(refusedDeliveries({}))).map(([lane, tried_ms, code]) => ({
+        lane,
+        tried_at: tried_ms / 1000,
+        code,
+      })),
+    ),
 
     /** The figures of the charts; null for each that cannot be read. */
     async gauges(): Promise<StoreGauges> {

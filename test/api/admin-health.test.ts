@@ -14,8 +14,9 @@ import { createAdminHealth } from "../../src/services/admin-health.ts";
 import { ADMIN, ADMIN_TOKEN, adminClient } from "../support/admin.ts";
 import { startTestApp } from "../support/app.ts";
 import { startApple } from "../support/apple.ts";
-import { client, createPair, createTask, DEVICE } from "../support/client.ts";
+import { ask, client, createPair, createTask, DEVICE } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
+import { startNtfy } from "../support/ntfy.ts";
 import { createTestStore, STORE_KIND } from "../support/store.ts";
 import { tempFolder } from "../support/temp.ts";
 import { exchange, expectProblem } from "../support/wire.ts";
@@ -101,6 +102,65 @@ test("a notification that failed is said with its reason, until one arrives; err
   });
 });
 
+test("notifications that are refused and tried again are said, by every process, until one arrives [§4.3.2]", async () => {
+  const clock = createTestClock();
+  const ntfy = await startNtfy();
+  const { url: database_url } = await createTestStore();
+  const start = () => startTestApp({ clock, database_url, env: ADMIN, jitter: () => 0.5 });
+  const app = await start();
+  const { person, agent } = await createPair(app.url);
+  await person.send("POST /v1/channels", { type: "ntfy", label: "P", url: `${ntfy.url}/topic` });
+  const askTwice = async () => {
+    for (const prompt of ["One?", "Two?"]) await ask(agent.send, { prompt });
+    await app.sender.settled();
+    await clock.advance(2);
+    await app.sender.settled();
+  };
+  const said = async (url = app.url) => {
+    const { state, checks } = await adminClient(url).health.query();
+    return [state, checks.find(({ name }) => name === "notifications")?.text];
+  };
+  await askTwice();
+  expect(await said()).toEqual(["ok", "ntfy: the service accepted the last notification."]);
+  ntfy.behave(429);
+  await clock.advance(1);
+  await askTwice();
+  const refused =
+    "ntfy: the service didn't take the last notification (status_429). Relay tries again.";
+  expect(await said()).toEqual(["warning", refused]);
+  const other = await start();
+  expect(await said(other.url)).toEqual(["warning", refused]);
+  await other.stop();
+  ntfy.behave("ok");
+  for (let i = 0; i < 20; i++) {
+    await clock.skip(20);
+    await app.sender.settled();
+  }
+  await askTwice();
+  expect(await said()).toEqual(["ok", "ntfy: the service accepted the last notification."]);
+});
+
+test("a PUBLIC_URL by which nobody comes is told with the name that clients use [§4.3.2]", async () => {
+  const env = { ...ADMIN, PUBLIC_URL: "https://relay.example", ALLOWED_HOSTS: "also.example" };
+  const { local_url } = await startTestApp({ env });
+  const { agent } = await createPair(local_url);
+  const get = async (host: string, credential: string) => {
+    await exchange(local_url, "GET", "/v1/tasks", { credential, headers: { host } });
+    const { checks } = await adminClient(local_url).health.query();
+    return checks.find(({ name }) => name === "address")?.text ?? null;
+  };
+  // What anybody can send, and names that the operator or the machine gave.
+  expect(await get("evil.example", "key_of_nobody")).toBeNull();
+  for (const host of ["also.example", "localhost:3000", "relay:3000"]) {
+    expect(await get(host, agent.secret)).toBeNull();
+  }
+  expect(await get("real.example:8443", agent.secret)).toStartWith(
+    "Requests come for real.example, and none for relay.example, the host of PUBLIC_URL.",
+  );
+  expect(await get("relay.example", agent.secret)).toBeNull();
+  expect(await get("real.example", agent.secret)).toBeNull();
+});
+
 test("each fault has its sentence and its state", async () => {
   const clock = createTestClock();
   const faults = createRecentFaults(clock);
@@ -123,7 +183,10 @@ test("each fault has its sentence and its state", async () => {
     statistics: {
       state: async () => ({ bytes: 1, latency: 0.0004 }),
       pushes: async () => ({ lanes: [], queues: [], records: [], furthest: [] }),
+      refused: async () => [],
     },
+    storeFaults: { current: () => null },
+    otherHost: () => null,
     certificateEnds: clock.now() + 61.5 * 86_400,
     backups: { status: async (): Promise<BackupStatus | null> => null },
     laneHealth: () => [],
@@ -176,13 +239,23 @@ test("each fault has its sentence and its state", async () => {
   await expectTold(back, "warning", "The database's clock was set back by 5 minutes");
   const slow = { ...well.statistics, state: async () => ({ bytes: 1, latency: 0.8 }) };
   await expectTold({ statistics: slow }, "warning", "answers in 800 ms, which is slow");
-  const away = { state: () => Promise.reject(), pushes: () => Promise.reject() };
+  const away = {
+    ...well.statistics,
+    state: () => Promise.reject(),
+    pushes: () => Promise.reject(),
+  };
   await expectTold({ statistics: away }, "fault", "The database can't be reached");
   await expectTold(
     { store: { ...well.store, usable: () => false } },
     "fault",
     "nothing can be saved",
   );
+  const full = (kind: string) => ({
+    store: { ...well.store, kind, usable: () => false },
+    storeFaults: { current: () => "disk full" },
+  });
+  await expectTold(full("embedded"), "fault", "The disk is full, so nothing can be saved.");
+  await expectTold(full("server"), "fault", "The disk of the database server is full, or fails");
   await expectTold(
     { store: { ...well.store, isOther: () => true } },
     "fault",

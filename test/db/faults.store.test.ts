@@ -17,6 +17,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { createFaultLog } from "../../db/store/faults.ts";
+import { HranaError } from "../../db/store/hrana.ts";
 import { isAway, unavailable } from "../../db/store/store.ts";
 import { cannotOpen } from "../../src/config-files.ts";
 import { createLog } from "../../src/log.ts";
@@ -71,16 +72,20 @@ test("each kind of fault is logged once, with the end of the outage and how long
   await clock.advance(90);
   faults.report(unavailable(full));
   expect(faults.isOut()).toBe(true);
+  // What a libSQL server says when its disk is full.
+  faults.report(unavailable(new HranaError({ message: "disk I/O error", code: "SQLITE_IOERR" })));
+  expect(faults.current()).toBe("disk full");
   faults.works();
+  expect(faults.current()).toBeNull();
   faults.works();
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
     { level: "error", event: "disk full", count: 1, code: "SQLITE_FULL" },
     // A mistake in the code shows where it is.
     { level: "error", event: "store unavailable", count: 1, at: expect.any(String) },
-    { event: "store is back", after: "disk full, store unavailable", seconds: 90, count: 7 },
+    { event: "store is back", after: "disk full, store unavailable", seconds: 90, count: 8 },
   ]);
   expect(JSON.parse(lines[0]!)).not.toHaveProperty("at");
-  expect(faults.totals()).toMatchObject({ "disk full": 6, "store unavailable": 1, corrupt: 0 });
+  expect(faults.totals()).toMatchObject({ "disk full": 7, "store unavailable": 1, corrupt: 0 });
   expect(faults.isOut()).toBe(false);
   expect(lines.join("")).not.toContain("secret");
 });
