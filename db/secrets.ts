@@ -92,7 +92,8 @@ async function checkKey(store: ReadStore): Promise<void> {
   assertOpens(store.vault, stored);
 }
 
-function assertOpens(vault: Vault, stored: string): void {
+/** Throws {@link RefusedStore} unless the vault opens the secret {@link SIGNING} as it is stored, or it is not encrypted. */
+export function assertOpens(vault: Vault, stored: string): void {
   try {
     vault.open(PLACES.secret(SIGNING), stored);
   } catch (error) {

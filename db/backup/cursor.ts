@@ -3,8 +3,9 @@
 import type { Clock } from "../../src/clock.ts";
 import { codeOf } from "../../src/log.ts";
 import { proxyOptions } from "../../src/loopback.ts";
-import { SIGNING } from "../secrets.ts";
+import { assertOpens, SIGNING } from "../secrets.ts";
 import type { Endpoint } from "../store/hrana.ts";
+import type { Vault } from "../store/vault.ts";
 import { BackupError } from "./backup-files.ts";
 import {
   type Choose,
@@ -64,6 +65,27 @@ export async function readRows(
   signal?: AbortSignal,
 ): Promise<void> {
   await run(endpoint, [query], clock, signal, (_step, row) => taker.row(row));
+}
+
+/**
+ * Throws {@link BackupError} if the values of the store are encrypted with another key than that of the vault: nothing could
+ * open a copy of them, whose file would be encrypted with that key.
+ */
+export async function assertOpensServer(
+  endpoint: Endpoint,
+  vault: Vault,
+  clock: Clock,
+  signal?: AbortSignal,
+): Promise<void> {
+  const query = `select value from secrets where name = '${SIGNING}'`;
+  const row = ([stored]: readonly Value[]) => {
+    try {
+      assertOpens(vault, String(stored));
+    } catch (error) {
+      throw new BackupError(`the libSQL server: ${(error as Error).message}`, { cause: error });
+    }
+  };
+  await readRows(endpoint, query, { row }, clock, signal);
 }
 
 /** Which store it is, and the number of its last event. */

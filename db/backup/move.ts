@@ -6,6 +6,9 @@ import { codeOf } from "../../src/log.ts";
 import { openConnection, openReadOnly } from "../store/connection.ts";
 import { endpointOf } from "../store/hrana.ts";
 import { isBusy } from "../store/store.ts";
+import { NEEDS_KEY, NOT_ENCRYPTED, OTHER_KEY } from "../store/store-contents.ts";
+import { createVault } from "../store/vault.ts";
+import { formOf } from "../store/wal-file.ts";
 import {
   BackupError,
   claimPlace,
@@ -14,7 +17,7 @@ import {
   publishStore,
   removeTemporary,
 } from "./backup-files.ts";
-import { readRows, readServer } from "./cursor.ts";
+import { assertOpensServer, readRows, readServer } from "./cursor.ts";
 import { createFileWriter } from "./file-writer.ts";
 import { APPLIED, ownOf } from "./own-schema.ts";
 import {
@@ -115,6 +118,7 @@ async function openSource(from: StorePlace, { clock, signal }: Work): Promise<So
     const rows: Value[][] = [];
     const taker = { row: (row: readonly Value[]) => void rows.push([...row]) };
     await readRows(endpoint, APPLIED, taker, clock, signal);
+    await assertOpensServer(endpoint, createVault(from.encryption_key), clock, signal);
     return rows;
   });
   const choose: Choose = (schema) => {
@@ -146,6 +150,9 @@ async function openSource(from: StorePlace, { clock, signal }: Work): Promise<So
  */
 function lockFile(path: string, file_key: string | null) {
   if (!existsSync(path)) throw new BackupError(`there is no store at ${showPath(path)}`);
+  const form = formOf(path);
+  if (form === "encrypted" && file_key === null) throw refused(path, NEEDS_KEY);
+  if (form === "plain" && file_key !== null) throw refused(path, NOT_ENCRYPTED);
   // Without the right to write, which would do harm with a wrong key.
   const reader = openReadOnly(path, false, file_key);
   try {
@@ -154,6 +161,7 @@ function lockFile(path: string, file_key: string | null) {
     if (isBusy(error)) throw inUse(path, error);
     // Where nothing may be written, no lock can be had.
     if (/^SQLITE_(CANTOPEN|READONLY|IOERR)/.test(codeOf(error))) throw placeError(path, error);
+    if (form === "encrypted") throw refused(path, `${OTHER_KEY}, or damaged`);
     throw new BackupError(`${showPath(path)} is no store of Relay`, { cause: error });
   } finally {
     reader.close();
@@ -170,6 +178,8 @@ function lockFile(path: string, file_key: string | null) {
     throw isBusy(error) ? inUse(path, error) : placeError(path, error);
   }
 }
+
+const refused = (path: string, why: string) => new BackupError(`${showPath(path)}: ${why}`);
 
 const inUse = (path: string, cause: unknown) =>
   new BackupError(`a Relay uses ${showPath(path)}; stop it first`, { cause });

@@ -13,7 +13,7 @@ import { assertNotForeign } from "../store/store-contents.ts";
 import { createVault } from "../store/vault.ts";
 import { hasFrames } from "../store/wal-file.ts";
 import { BackupError, placeError, STALLED, sizeOf, stalled } from "./backup-files.ts";
-import { changeOfPrimary, readServer } from "./cursor.ts";
+import { assertOpensServer, changeOfPrimary, readServer } from "./cursor.ts";
 import { createFileWriter } from "./file-writer.ts";
 
 /** The store that a command or job is about: `DATABASE_URL`, `DATABASE_AUTH_TOKEN`, `BACKUP_URL` and `DATABASE_ENCRYPTION_KEY`. */
@@ -151,6 +151,7 @@ async function copyServer(from: StorePlace, to: string, { clock, signal }: Work)
     if (!schema.tables.some(({ name }) => name === "relay_migrations")) {
       throw new BackupError("the libSQL server has no store of Relay");
     }
+    await assertOpensServer(source, createVault(from.encryption_key), clock, signal);
     await writer.finish(schema);
   } catch (error) {
     throw copyError(null, to, error);

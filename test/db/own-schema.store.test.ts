@@ -8,6 +8,8 @@ import { createClient } from "@libsql/client";
 import { backupStore } from "../../db/backup/backup.ts";
 import { moveStore } from "../../db/backup/move.ts";
 import { restoreStore } from "../../db/backup/restore.ts";
+import { SIGNING, sharedSecret } from "../../db/secrets.ts";
+import { openStore } from "../../db/store/open.ts";
 import { systemClock } from "../../src/clock.ts";
 import { rejectionOf } from "../support/rejection.ts";
 import { startSqld } from "../support/sqld.ts";
@@ -144,4 +146,25 @@ test("a store is moved without what somebody else added, and not if its tables a
   await run("delete from relay_migrations where hash = 'of tomorrow'");
   await run("alter table tasks add column also text as (title || 'x')");
   expect(await refusal()).toContain("the table tasks of ");
+});
+
+test("a move or backup with another key than that of the store, or none, names the variable and writes nothing", async () => {
+  const { url } = await createEmptyStore();
+  const key = new Uint8Array(32).fill(7);
+  const used = await openStore({ ...placeOf(url), encryption_key: key }, systemClock);
+  await sharedSecret(used, SIGNING, "secret");
+  await used.close();
+  const folder = tempFolder();
+  for (const encryption_key of [new Uint8Array(32).fill(8), undefined]) {
+    Bun.gc(true);
+    const from = { ...placeOf(url), encryption_key };
+    const to = { ...placeOf(`file:${join(folder, "moved.db")}`), encryption_key };
+    const more = { run: `run ${++runs}`, clock: systemClock };
+    const refusals = [
+      await rejectionOf(moveStore({ from, to, ...more })),
+      await rejectionOf(backupStore({ store: from, file: join(folder, "b.db"), keep: 3, ...more })),
+    ];
+    for (const refusal of refusals) expect(String(refusal)).toContain("DATABASE_ENCRYPTION_KEY");
+    expect(readdirSync(folder)).toEqual([".moved.db.unfinished.txt"]);
+  }
 });
