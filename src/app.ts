@@ -27,6 +27,7 @@ import { createRestRoutes } from "./http/rest.ts";
 import { createHstsRule } from "./http/security.ts";
 import { PER_TURN, startServer } from "./http/server.ts";
 import { createSourceCheck } from "./http/source-check.ts";
+import { createStop } from "./http/stop.ts";
 import { createStreams } from "./http/stream.ts";
 import { loadTls, type Tls, warnOfExpiry } from "./http/tls.ts";
 import { createTrpcHandler } from "./http/trpc.ts";
@@ -61,20 +62,6 @@ export type App = Awaited<ReturnType<typeof startApp>>;
 
 /** Seconds in which requests are still served at a stop behind a proxy, until it sends them elsewhere. */
 const DRAIN_BEHIND_PROXY = 5;
-/**
- * Seconds that requests under way have at a stop, those of the drain included, before their connections are cut, and
- * at least those after the drain. With `CLOSE_WITHIN` a stop takes 8: Docker kills a process after 10, and a busy
- * machine takes longer.
- */
-const STOP_WITHIN = 7.4;
-const LEAST_AFTER_DRAIN = 2.4;
-/** Seconds after that in which the store is closed; then the stop ends without it. */
-const CLOSE_WITHIN = 0.6;
-/** How many seconds before the connections are cut the notifications under way are given up. */
-const SENDING_ENDS_BEFORE = 0.4;
-/** Seconds in which a stop sends the last traces. */
-const TRACES_WITHIN = 0.5;
-
 /** Opens and migrates the store, then listens. Throws a `ConfigError` if it cannot. */
 export async function startApp(given: AppDeps) {
   const tls = await loadTls(given.config);
@@ -343,32 +330,20 @@ export async function createApp(
   monitor.start();
 
   let stopping: Promise<void> | undefined;
-  const stop = async (drain: number) => {
-    if (drain > 0) await new Promise<void>((resolve) => void timers.after(drain, resolve));
-    // Refuse new requests, end streams and waits, stop jobs, drain, write the request log, close the store.
-    const drained = server.stop();
-    streams.close();
-    monitor.stop();
-    const left = Math.max(STOP_WITHIN - drain, LEAST_AFTER_DRAIN);
-    const cut = timers.after(left, () => void server.stop(true));
-    const late = Promise.withResolvers<void>();
-    const cancel = timers.after(left + CLOSE_WITHIN, () => {
-      // What was acknowledged is on disk.
-      log.warn("stop cut short", { reason: store.usable() ? "too slow" : "store unavailable" });
-      late.resolve();
-    });
-    const end = async () => {
-      await core.stopWork(left - SENDING_ENDS_BEFORE);
-      await drained;
-      cut();
-      const closeStore = async () => {
-        await core.requestLogWriter.stop();
-        await core.close();
-      };
-      await Promise.all([closeStore(), traces?.stop(TRACES_WITHIN)]);
-    };
-    await Promise.race([end().finally(cancel), late.promise]).finally(log.flush);
-  };
+  const stop = createStop({
+    server,
+    endStreams: streams.close,
+    stopMonitor: monitor.stop,
+    stopWork: core.stopWork,
+    async closeStore() {
+      await core.requestLogWriter.stop();
+      await core.close();
+    },
+    usable: store.usable,
+    traces,
+    timers,
+    log,
+  });
 
   return {
     /** The address for clients, without a trailing slash. */
