@@ -68,7 +68,7 @@ export function createStoreClock({ machine, read, log }: StoreClockOptions) {
 
   const noteJump = (by: number) => {
     if (Math.abs(by) <= CLOCKS.jump) return;
-    log.info("time of the store jumped", { seconds: Math.round(by) });
+    log.info("time jumped", { seconds: Math.round(by) });
     const last = lastJump();
     // A jump back may correct one forwards. The time is not prolonged, or a machine that often sleeps would end nothing.
     const seconds = by + Math.max(0, last?.seconds ?? 0);

@@ -165,7 +165,7 @@ export async function checkProcesses(world: World, observer: Observer, owner: Ow
       continue;
     }
     const health = await client(app.url)("GET /health");
-    // Times that a clock ahead has written stay ahead for a while (§11.5.3).
+    // A clock that has just been set back is compared within seconds (§11.5.2).
     const problems = (health.body.problems ?? []).filter((one: string) => one !== "clock_differs");
     if (health.status !== 200 || problems.length > 0) {
       model.contradict(`process ${index}`, `health: ${JSON.stringify(health.body)}`);

@@ -49,6 +49,9 @@ const touch = statement(
   { synced: false },
 );
 
+/** When the log was written last by the clock of its disk, in epoch seconds. */
+const markOf = (path: string): number => statSync(`${path}-wal`).mtimeMs / 1000;
+
 /** The result of a skipped statement. */
 const NOTHING: WriteResult = { rows: [], changes: 0, row_id: 0 };
 
@@ -84,6 +87,8 @@ export async function openEmbedded(
   await whenFree(clock, () => writer.exec("begin immediate; commit"));
   const isSame = watchStoreFile(path);
   let gone = false;
+  /** The time of the last write that {@link Store.time} knows, as the disk has it. */
+  let marked_at = markOf(path);
   /** Set when a read fails; by {@link Clock.elapsed}. */
   let faulty_until = 0;
 
@@ -189,7 +194,10 @@ export async function openEmbedded(
     write: writes.write,
     async time() {
       await writes.write([touch({})], IN_BACKGROUND);
-      return statSync(`${path}-wal`).mtimeMs / 1000;
+      const before = marked_at;
+      marked_at = markOf(path);
+      // Some file systems mark a file only once it is closed.
+      return marked_at === before ? clock.now() : marked_at;
     },
     usable: () => writes.writable() && !gone && clock.elapsed() >= faulty_until,
     gone: isGone,

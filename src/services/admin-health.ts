@@ -120,7 +120,7 @@ export function createAdminHealth(deps: HealthDeps) {
       state: "warning",
       text:
         jumped > 0
-          ? `The database's clock jumped by ${by}: its computer slept, or the clock was set. What is overdue by it ends within 10 minutes.`
+          ? `Time jumped by ${by}: this server slept, or the database's clock was set. What is overdue by it ends within 10 minutes.`
           : `The database's clock was set back by ${by}. What was to end or be sent by it does so later.`,
     };
   };

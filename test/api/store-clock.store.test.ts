@@ -12,8 +12,10 @@ import {
   createPerson,
   createTask,
   newToken,
+  WEBHOOK,
 } from "../support/client.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
+import { startReceiver } from "../support/receiver.ts";
 import { createTestStore } from "../support/store.ts";
 
 const HOUR = 3_600;
@@ -207,8 +209,8 @@ test("a jump forwards of the store's clock ends nothing for ten minutes, and can
   const long = await ask(agent.send, { prompt: "Go on?", expires_in: HOUR });
   await jump(2 * HOUR);
   expect(await questions()).toEqual(["pending", "pending"]);
-  expect(await saidOf(one)).toStartWith("The database's clock jumped by 2 hours");
-  expect(linesOf(one, "time of the store jumped")).toHaveLength(1);
+  expect(await saidOf(one)).toStartWith("Time jumped by 2 hours");
+  expect(linesOf(one, "time jumped")).toHaveLength(1);
   await jump(-2 * HOUR);
   expect(await saidOf(one)).toBe("This server's clock agrees with the database's.");
   await jump(2 * HOUR);
@@ -221,6 +223,19 @@ test("a jump forwards of the store's clock ends nothing for ten minutes, and can
   await pass(310);
   expect(await questions()).toEqual(["expired", "expired"]);
   expect((await agent.send(`GET /v1/questions/${later.id}`)).body.status).toBe("pending");
+});
+
+test("the signature of a webhook has the time of the machine, which its receiver compares [§11.5.2]", async () => {
+  const { all } = await startAll(2 * HOUR);
+  const [one] = all as [Process];
+  const receiver = startReceiver();
+  const { person } = await createPair(one.app.url);
+  const given = { ...WEBHOOK, url: receiver.url("/hook") };
+  const { status, body } = await person.send("POST /v1/channels", given);
+  expect(status).toBe(201);
+  receiver.expect("/hook", body.secret);
+  await one.app.webhooks.settled();
+  expect(receiver.take().map(({ timestamp }) => timestamp)).toEqual([Math.floor(one.clock.wall())]);
 });
 
 test("the clock of a store on a file is that of its disk, whatever this process's says [§11.5.2]", async () => {
