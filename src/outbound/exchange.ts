@@ -47,6 +47,9 @@ interface Sending extends Way, Pick<OutboundRequest, "method" | "headers" | "bod
 /** Takes the answer over from its head on. `fail` ends the request with an error. */
 type Receive<T> = (response: http.IncomingMessage, fail: (error: unknown) => void) => Promise<T>;
 
+/** Parts in which a body may arrive: each costs work, however short it is. */
+const PARTS = 32_768;
+
 /** Reads the whole body. */
 export function wholeAnswer(
   response: http.IncomingMessage,
@@ -59,7 +62,7 @@ export function wholeAnswer(
     response.on("data", (part: Buffer) => {
       bytes += part.length;
       parts.push(part);
-      if (bytes > max_bytes) fail(new OutboundError("answer_too_large"));
+      if (bytes > max_bytes || parts.length > PARTS) fail(new OutboundError("answer_too_large"));
     });
     response.on("error", fail);
     response.on("end", () =>

@@ -143,6 +143,14 @@ test("a peer that sends early responses and then the response is read [§11.6.6]
   kind.close();
 });
 
+test("a large body in short chunks is cut off after so many of them [§11.6.6]", async () => {
+  flood = FLOODS["chunks of one byte"]!;
+  const url = `http://127.0.0.1:${plain_port}/`;
+  const work = outbound.request({ url, method: "GET", max_bytes: 4 * 1024 * 1024 });
+  expect(await faultOf(work)).toBe("answer_too_large");
+  await until(() => open.size === 0);
+});
+
 test("a response of the size that is permitted is read in any chunks [§11.6.6]", async () => {
   for (const part of [4, 64, 65_536]) {
     const chunk = `${part.toString(16)}\r\n${"x".repeat(part)}\r\n`;

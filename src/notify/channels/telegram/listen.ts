@@ -43,7 +43,7 @@ const LINKS_AT_ONCE = 3;
 /** Buttons of a message that is replied to that are looked at. */
 const BUTTONS = 100;
 /** The end of a connection whose bot cannot be used until its token is replaced. */
-const BAD_TOKEN: ListenEnd = { reason: "bad_token", least: 60, most: 3_600, shows: true };
+const BAD_TOKEN: ListenEnd = { reason: "bad_token", least: 60, most: 300, shows: true };
 
 /** In a group, commands name their bot. */
 const START = /^\/start(?:@\w+)? ([A-Za-z0-9_-]{16,64})$/;
