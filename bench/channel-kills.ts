@@ -5,7 +5,7 @@
 
 import { test } from "bun:test";
 import { killChannelSenders } from "../test/support/channel-load.ts";
-import { killListeners } from "../test/support/reply-kills.ts";
+import { killReplyReaders } from "../test/support/reply-kills.ts";
 
 const ROUNDS = 20;
 
@@ -15,7 +15,7 @@ test("when processes are killed in mid-send, every question and end arrives on e
 }, 1_200_000);
 
 test("when the listening process is killed, every answer sent meanwhile arrives once, in many rounds", async () => {
-  const seconds = await killListeners({ rounds: ROUNDS, random: Math.random });
+  const seconds = await killReplyReaders({ rounds: ROUNDS, random: Math.random });
   process.stdout.write(
     `${ROUNDS} kills of listeners: the last answer after ${seconds.join(", ")} s\n`,
   );

@@ -2,7 +2,7 @@
 
 import { LIMITS } from "../src/limits.ts";
 import { isLiveAccount } from "./accounts.ts";
-import { channelLinks } from "./notify/listen-schema.ts";
+import { channelLinks } from "./notify/reply-schema.ts";
 import { channels } from "./notify/schema.ts";
 import { p, sql } from "./store/sql.ts";
 import { insertWhere, qb, select, statement } from "./store/statement.ts";

@@ -10,7 +10,7 @@ export default defineConfig({
     "./db/history-schema.ts",
     "./db/credentials-schema.ts",
     "./db/notify/schema.ts",
-    "./db/notify/listen-schema.ts",
+    "./db/notify/reply-schema.ts",
     "./db/oauth/schema.ts",
   ],
   out: "./db/migrations",

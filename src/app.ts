@@ -97,7 +97,7 @@ export async function createApp(
   { tls = null, faults = createRecentFaults(deps.clock), listen = startServer }: AppOptions = {},
 ) {
   const { config, channels, program = null, timers, log, traces = null } = deps;
-  const { store, clock, ids, signer, feed, waits, auth, services, sender, listener } = core;
+  const { store, clock, ids, signer, feed, waits, auth, services, sender, reply_reader } = core;
   const origins = config.CORS_ORIGINS ?? [];
   const cors = createCors(origins);
   const base_addresses = createBaseAddresses({
@@ -156,7 +156,7 @@ export async function createApp(
     requestLogStats: core.requestLogWriter.stats,
     jobStats: core.jobs.stats,
     laneHealth: core.laneHealth,
-    listener,
+    reply_reader,
     storeFaults: core.storeFaults,
     clockAhead: clock.ahead,
     certificateEnds: tls?.expires_at ?? null,
@@ -362,7 +362,7 @@ export async function createApp(
     jobs: core.jobs,
     backups: core.backups,
     sender,
-    listener,
+    reply_reader,
     webhooks: core.webhooks,
     openPages: core.openPages,
     unsent,

@@ -23,8 +23,8 @@ import type { Log } from "./log.ts";
 import type { Channel } from "./notify/channel.ts";
 import { codeOf } from "./notify/codes.ts";
 import { createHostSlots } from "./notify/host-slots.ts";
-import { createListener } from "./notify/listener.ts";
 import { createReachCheck } from "./notify/reach-check.ts";
+import { createReplyReader } from "./notify/reply-reader.ts";
 import { connectLanes, createSender } from "./notify/sender.ts";
 import { createUrlCheck } from "./notify/webhooks/url-check.ts";
 import { createWebhookWorker } from "./notify/webhooks/worker.ts";
@@ -222,11 +222,11 @@ export async function createCore(deps: AppDeps) {
     linkedChannel(type) {
       const found = lanes.find(({ channel }) => channel.name === type);
       const { links, lane } = found?.connection ?? {};
-      const listen = found?.channel.listen;
-      return links && listen && lane !== undefined ? { lane, links, listen } : undefined;
+      const replies = found?.channel.replies;
+      return links && replies && lane !== undefined ? { lane, links, replies } : undefined;
     },
   });
-  const listener = createListener({
+  const reply_reader = createReplyReader({
     ...{ store, clock, timers, ids, log, config, outbound, channels },
     handle: (event, account_id) =>
       event.kind === "link" ? channel_links.visited(event) : replies.handle(event, account_id),
@@ -260,7 +260,7 @@ export async function createCore(deps: AppDeps) {
       webhooks,
       channels,
       sender,
-      listener,
+      reply_reader,
       config,
       testAnswers: test_answers,
       tests_per_hour: limits_on ? RATES.channel_tests.quota : 0,
@@ -321,7 +321,7 @@ export async function createCore(deps: AppDeps) {
     auth,
     services,
     sender,
-    listener,
+    reply_reader,
     webhooks,
     openPages: open_pages,
     laneHealth,
@@ -336,7 +336,7 @@ export async function createCore(deps: AppDeps) {
       store_watch.start();
       background.start();
       sender.start();
-      listener.start();
+      reply_reader.start();
       webhooks.run();
     },
 
@@ -348,7 +348,7 @@ export async function createCore(deps: AppDeps) {
         background.stop(),
         key_use.stop(),
         sender.stop(seconds),
-        listener.stop(seconds),
+        reply_reader.stop(seconds),
         webhooks.stop(seconds),
         open_pages.stop(),
       ]);

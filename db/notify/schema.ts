@@ -279,7 +279,7 @@ export const channels = sqliteTable(
     set_by: text(),
     /** When the next of its messages may be sent; null if none waits. Triggers of migration 0028 keep it. */
     due_at: timestamp(),
-    /** The key of `listeners` (listen-schema.ts) over which its answers come; null if it takes none. It never changes. */
+    /** The key of `listeners` (reply-schema.ts) over which its answers come; null if it takes none. It never changes. */
     listener: text(),
     /** Why its answers do not arrive, and since when; null while they do. A column of older versions says how it sends. */
     listen_error: text(),

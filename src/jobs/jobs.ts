@@ -6,8 +6,8 @@ import { pruneEndedTokens } from "../../db/credentials.ts";
 import { createSweeper } from "../../db/deletions.ts";
 import { pruneIdempotency } from "../../db/idempotency.ts";
 import { boundDueTimes } from "../../db/notify/due-times.ts";
-import { createMessagePruner, pruneLinks, pruneListeners } from "../../db/notify/listeners.ts";
 import { expireDeliveries, pruneDeliveryRecords } from "../../db/notify/records.ts";
+import { createMessagePruner, pruneLinks, pruneReplies } from "../../db/notify/replies.ts";
 import { expireMessages } from "../../db/notify/webhook-queue.ts";
 import { pruneApprovals } from "../../db/oauth/approvals.ts";
 import { pruneGrants } from "../../db/oauth/grants.ts";
@@ -126,7 +126,7 @@ export function createJobs(deps: JobDeps): Job[] {
         pruneMessages((await now()) - REPLY_LIMITS.message_days * DAY, limit),
     },
     removal("forget links", 60, pruneLinks),
-    removal("forget listeners", 300, pruneListeners, DAY),
+    removal("forget listeners", 300, pruneReplies, DAY),
     steps("prune events", 30, deps.pruneEvents),
   ];
 }

@@ -93,7 +93,7 @@ export interface LaneHealth {
 }
 
 /** How this process listens for the answers of one channel (§19.8). */
-export interface ListenerHealth {
+export interface ReplyHealth {
   readonly channel: string;
   /** Connections, and those that work now. */
   readonly connections: number;

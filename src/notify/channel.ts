@@ -14,8 +14,8 @@ import type { Outbound } from "../outbound/guard.ts";
 import type { Signer } from "../signer.ts";
 import type { CodeSubject } from "./codes.ts";
 import type { HostSlots } from "./host-slots.ts";
-import type { Listen } from "./listen.ts";
 import type { Notification } from "./notification.ts";
+import type { ReplySource } from "./reply-source.ts";
 
 /** A channel. `Request` and `Answer` are opaque outside of it. */
 export interface Channel<Request = unknown, Answer = unknown> {
@@ -55,7 +55,7 @@ export interface Channel<Request = unknown, Answer = unknown> {
   /** Decides what to do after an answer. Pure. */
   classify(answer: Answer, attempt: Attempt): Verdict;
   /** Set if it takes the person's answers over connections that Relay opens (§19.8). */
-  readonly listen?: Listen;
+  readonly replies?: ReplySource;
   /** Connects the lanes that are configured. Throws a ConfigError if a value cannot be used. */
   connect(
     config: Config,
@@ -195,7 +195,7 @@ export interface Destination {
   readonly handle: string | null;
   /**
    * The codes of buttons that answer without an address of Relay, by what the button says: for a question, each
-   * answer that the notification may offer (offers.ts); for a test, `TEST_ANSWER` of listen.ts alone. Null if the channel does not listen,
+   * answer that the notification may offer (offers.ts); for a test, `TEST_ANSWER` of reply-source.ts alone. Null if the channel does not listen,
    * but for a test, which can also be answered at an address of Relay (§19.2.10).
    */
   readonly codes: ReadonlyMap<string, string> | null;

@@ -17,9 +17,9 @@ import {
   composeSilent,
   composeTask,
 } from "./compose.ts";
-import { TEST_ANSWER } from "./listen.ts";
 import type { Activity, Alert, Notification } from "./notification.ts";
 import { offeredAnswers } from "./offers.ts";
+import { TEST_ANSWER } from "./reply-source.ts";
 import { isImportant } from "./settings-filter.ts";
 
 type Preparation =

@@ -2,10 +2,10 @@
 
 import { channelFailed, channelGone, channelSucceeded } from "../../db/channels.ts";
 import { type AcceptedDelivery, clearLate } from "../../db/notify/accepted.ts";
-import { keepMessage } from "../../db/notify/listeners.ts";
 import { settleQuestion } from "../../db/notify/question-deliveries.ts";
 import type { ClaimedDelivery } from "../../db/notify/queue.ts";
 import { addRecord } from "../../db/notify/records.ts";
+import { keepMessage } from "../../db/notify/replies.ts";
 import {
   continueDelivery,
   dropDone,

@@ -3,7 +3,7 @@
 import type { Clock } from "../clock.ts";
 import type { OutboxFigures, PushFigures, StoreFigures } from "../model/admin.ts";
 import type { BackupStatus } from "../model/backup.ts";
-import type { LaneHealth, ListenerHealth } from "../model/notification.ts";
+import type { LaneHealth, ReplyHealth } from "../model/notification.ts";
 import type { DiskSpace } from "./disk-space.ts";
 import { counter, gauge, type Histogram, histogram, type Metric } from "./metrics.ts";
 import type { ProcessStats } from "./process-stats.ts";
@@ -37,8 +37,8 @@ interface MetricSources {
   readonly requestLogStats: () => { readonly queued: number; readonly dropped: number };
   readonly jobStats: () => readonly JobStats[];
   readonly laneHealth: () => readonly LaneHealth[];
-  readonly listener: {
-    health(): readonly ListenerHealth[];
+  readonly reply_reader: {
+    health(): readonly ReplyHealth[];
     answers(): Readonly<Record<string, number>>;
     keys(): number;
   };
@@ -85,7 +85,7 @@ export function createServiceMetrics(sources: MetricSources): readonly Metric[] 
     ...ofBackups(sources),
     ...ofOutbox(sources),
     ...ofDeliveries(sources),
-    ...ofListener(sources),
+    ...ofReplies(sources),
   ];
 }
 
@@ -348,18 +348,20 @@ function ofDeliveries({ clock, laneHealth, readings }: MetricSources): readonly 
   ];
 }
 
-function ofListener({ listener }: MetricSources): readonly Metric[] {
+function ofReplies({ reply_reader }: MetricSources): readonly Metric[] {
   const of = (name: "connections" | "working" | "served") => () =>
-    listener.health().map((one) => [{ channel: one.channel }, one[name]] as const);
+    reply_reader.health().map((one) => [{ channel: one.channel }, one[name]] as const);
   return [
     gauge("relay_listener_keys", "Services and topics that this process listens to.", () =>
-      listener.keys(),
+      reply_reader.keys(),
     ),
     gauge("relay_listener_connections", "Connections that take answers.", of("connections")),
     gauge("relay_listener_working", "Those that work now.", of("working")),
     gauge("relay_listener_channels", "Channels that they serve.", of("served")),
     counter("relay_replies_total", "Answers that came by them, by what became of them.", () =>
-      Object.entries(listener.answers()).map(([outcome, times]) => [{ outcome }, times] as const),
+      Object.entries(reply_reader.answers()).map(
+        ([outcome, times]) => [{ outcome }, times] as const,
+      ),
     ),
   ];
 }

@@ -4,7 +4,7 @@ import type { FaultKind, FaultLog } from "../../db/store/faults.ts";
 import type { Store } from "../../db/store/store.ts";
 import type { AdminHealth, HealthCheck } from "../model/admin.ts";
 import type { BackupStatus } from "../model/backup.ts";
-import type { DeliveryRecord, LaneHealth, ListenerHealth } from "../model/notification.ts";
+import type { DeliveryRecord, LaneHealth, ReplyHealth } from "../model/notification.ts";
 import { NOTIFICATION_LIMITS } from "../notification-limits.ts";
 import type { DiskSpace } from "../observability/disk-space.ts";
 import type { RecentFaults } from "../observability/recent-faults.ts";
@@ -39,7 +39,7 @@ interface HealthDeps {
   /** The automatic backups; null if no process makes any. */
   readonly backups: { status(): Promise<BackupStatus | null> };
   readonly laneHealth: () => readonly LaneHealth[];
-  readonly listener: { health(): readonly ListenerHealth[] };
+  readonly reply_reader: { health(): readonly ReplyHealth[] };
   /** Name of the channel that a lane belongs to; null for a lane of another version. */
   readonly channelOf: (lane: string) => string | null;
   /** What people call a channel, if that is not its name as words. */
@@ -209,7 +209,7 @@ export function createAdminHealth(deps: HealthDeps) {
 
   /** Says of which channels no answers arrive. */
   const checkAnswers = (): Found[] =>
-    deps.listener
+    deps.reply_reader
       .health()
       .filter(({ connections, working }) => connections > 0 && working === 0)
       .map(({ channel }) => ({

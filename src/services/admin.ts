@@ -17,7 +17,7 @@ import type {
   StoreFigures,
 } from "../model/admin.ts";
 import type { Furthest } from "../model/delivery.ts";
-import { type ListenerHealth, unblockedLane } from "../model/notification.ts";
+import { type ReplyHealth, unblockedLane } from "../model/notification.ts";
 import { foldCase } from "../model/text.ts";
 import type { Histogram } from "../observability/metrics.ts";
 import type { ProcessStats } from "../observability/process-stats.ts";
@@ -41,8 +41,8 @@ interface AdminDeps {
   readonly requestLogStats: () => { readonly queued: number; readonly dropped: number };
   readonly jobStats: () => readonly JobStats[];
   readonly laneHealth: () => DeliveryFigures["lanes"];
-  readonly listener: {
-    health(): readonly ListenerHealth[];
+  readonly reply_reader: {
+    health(): readonly ReplyHealth[];
     answers(): Readonly<Record<string, number>>;
   };
   /** Name of the channel that a lane belongs to; null for a lane of another version. */
@@ -153,8 +153,8 @@ export function createAdmin(deps: AdminDeps) {
       const state = await statistics.pushes().catch(() => null);
       return {
         lanes: deps.laneHealth().map(named),
-        listening: deps.listener.health().filter(({ connections }) => connections > 0),
-        answers: deps.listener.answers(),
+        listening: deps.reply_reader.health().filter(({ connections }) => connections > 0),
+        answers: deps.reply_reader.answers(),
         off: deps.channelNames.filter((name) =>
           deps.laneHealth().every(({ channel }) => channel !== name),
         ),

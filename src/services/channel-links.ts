@@ -22,7 +22,7 @@ import type { AccountCaller } from "../model/caller.ts";
 import type { Channel, ChannelLink, ChannelLinkInput } from "../model/channel.ts";
 import { isBlank } from "../model/text.ts";
 import type { ChannelLinks, Channel as LaneChannel } from "../notify/channel.ts";
-import type { LinkVisitor, ListenEvent, ListenOutcome } from "../notify/listen.ts";
+import type { LinkVisitor, ReplyEvent, ReplyOutcome } from "../notify/reply-source.ts";
 import { hintOf, toChannel } from "./channels.ts";
 import { untilDecided } from "./shared/commit.ts";
 import { CLOCKS_DIFFER, readOwn, type ServiceDeps } from "./shared/deps.ts";
@@ -32,7 +32,7 @@ import type { AdmitAddressUse } from "./shared/use-limits.ts";
 export interface LinkedChannel {
   readonly lane: string;
   readonly links: ChannelLinks;
-  readonly listen: NonNullable<LaneChannel["listen"]>;
+  readonly replies: NonNullable<LaneChannel["replies"]>;
 }
 
 interface ChannelLinksDeps
@@ -45,7 +45,7 @@ interface ChannelLinksDeps
   readonly linkedChannel: (type: string) => LinkedChannel | undefined;
 }
 
-type LinkEvent = Extract<ListenEvent, { kind: "link" }>;
+type LinkEvent = Extract<ReplyEvent, { kind: "link" }>;
 type Row = ReturnType<typeof linkById> extends Statement<infer R> ? R : never;
 
 export type ChannelLinksService = ReturnType<typeof createChannelLinks>;
@@ -95,7 +95,7 @@ export function createChannelLinks(deps: ChannelLinksDeps) {
       { type, label, token }: ChannelLinkInput,
     ): Promise<ChannelLink> {
       const { account_id, session_id } = caller;
-      const { links, listen } = channelOf(type);
+      const { links, replies } = channelOf(type);
       await assertPastTrial(caller);
       const { host } = links;
       if (!(await deps.admitAddressUse({ account_id, host }))) await assertLive(caller);
@@ -110,7 +110,7 @@ export function createChannelLinks(deps: ChannelLinksDeps) {
         session_id,
         type,
         label,
-        listener: listen.keyOf(address) ?? "",
+        listener: replies.keyOf(address) ?? "",
         address: vault.seal(PLACES.address(id), address),
         code_digest: digest(codeOf(id)),
         visitor: null,
@@ -198,12 +198,12 @@ export function createChannelLinks(deps: ChannelLinksDeps) {
      * Binds the first person who opens a link to it, and tells them the same if they open it again: the first message may
      * have been lost. Anybody else learns nothing.
      */
-    async visited({ code, from, address }: Omit<LinkEvent, "kind">): Promise<ListenOutcome> {
+    async visited({ code, from, address }: Omit<LinkEvent, "kind">): Promise<ReplyOutcome> {
       const now = clock.now();
       const open = { code_digest: digest(code), now, latest: now + CLOCKS_DIFFER };
       const [link] = await store.read(linkByCode(open));
       // A code may be sent over another connection than that of its link.
-      const key = link && linkedChannel(link.type)?.listen.keyOf(address);
+      const key = link && linkedChannel(link.type)?.replies.keyOf(address);
       if (link === undefined || key !== link.listener) return { is: "unknown" };
       const place = PLACES.visitor(link.id);
       let { visitor } = link;

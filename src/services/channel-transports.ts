@@ -8,7 +8,7 @@ import {
   dropQueueOfGone,
   insertTarget,
 } from "../../db/channels.ts";
-import { noteListening } from "../../db/notify/listeners.ts";
+import { noteReplies } from "../../db/notify/replies.ts";
 import type { ChannelSecret } from "../../db/notify/schema.ts";
 import { forgetTarget } from "../../db/notify/targets.ts";
 import { insertTestMessage } from "../../db/notify/webhook-queue.ts";
@@ -20,7 +20,7 @@ import type { Sends } from "../model/channel.ts";
 import { WEBHOOK_LIMITS } from "../notification-limits.ts";
 import type { Channel as LaneChannel, NewTarget, TargetInput } from "../notify/channel.ts";
 import { composeTest } from "../notify/compose.ts";
-import type { Listener } from "../notify/listener.ts";
+import type { ReplyReader } from "../notify/reply-reader.ts";
 import type { Sender } from "../notify/sender.ts";
 import { noteOutcome } from "../notify/settle.ts";
 import type { WebhookWorker } from "../notify/webhooks/worker.ts";
@@ -47,7 +47,7 @@ interface NewSecret {
   readonly shown?: { readonly secret: string } | { readonly url: string };
   /** See {@link NewTarget.exclusive}. */
   readonly exclusive: boolean;
-  /** See `Listen.keyOf`; null for a channel that does not listen. */
+  /** See `ReplySource.keyOf`; null for a channel that does not listen. */
   readonly listener: string | null;
   /** What the channel gets unless the client says. */
   readonly sends: Sends;
@@ -146,17 +146,17 @@ export function createWebhookTransport({
 
 export interface LaneTransportDeps extends TransportDeps {
   readonly sender: Pick<Sender, "check" | "clientKey" | "hasTestButton" | "sendNow" | "wake">;
-  readonly listener: Pick<Listener, "wake">;
+  readonly reply_reader: Pick<ReplyReader, "wake">;
 }
 
-interface LaneTransportOptions extends Pick<LaneChannel, "lanes" | "listen"> {
+interface LaneTransportOptions extends Pick<LaneChannel, "lanes" | "replies"> {
   register(input: TargetInput): NewTarget | { readonly fields: FieldReasons };
 }
 
 /** The transport of a channel that has `register`, which turns the client's input into an address. */
 export function createLaneTransport(
-  { lanes, listen, register }: LaneTransportOptions,
-  { store, clock, sender, listener }: LaneTransportDeps,
+  { lanes, replies, register }: LaneTransportOptions,
+  { store, clock, sender, reply_reader }: LaneTransportDeps,
 ): ChannelTransport {
   const lane = lanes[0]!;
   const target = ({ id, account_id, secret }: Omit<ChannelRow, "host" | "listener">, now: number) =>
@@ -166,7 +166,7 @@ export function createLaneTransport(
       const made = register(input);
       if ("fields" in made) failFields(made.fields);
       const { address, url, exclusive, is_made = false, sends = BOTH } = made;
-      const key = listen?.keyOf(address) ?? null;
+      const key = replies?.keyOf(address) ?? null;
       const shown = is_made && { shown: { url } };
       return { secret: { url, address }, ...shown, exclusive, listener: key, sends };
     },
@@ -186,7 +186,7 @@ export function createLaneTransport(
       const statements = noteOutcome({ id, now, test: 1 }, verdict);
       if (verdict.do === "finish" && listens) {
         const code = await sender.check(lane, to);
-        statements.push(noteListening({ code, ids: JSON.stringify([id]), now, test: 1 }));
+        statements.push(noteReplies({ code, ids: JSON.stringify([id]), now, test: 1 }));
         if (code !== null) return { sent: false, reason: code, statements, has_button };
       }
       // A channel in the state `gone` has lost its target.
@@ -200,7 +200,7 @@ export function createLaneTransport(
 
     wake() {
       sender.wake();
-      if (listen) listener.wake();
+      if (replies) reply_reader.wake();
     },
   };
 }

@@ -1,6 +1,6 @@
 /** Answers that come by way of a channel that listens (§19.8): who may give them, and what becomes of them. */
 
-import { subjectOfMessage } from "../../db/notify/listeners.ts";
+import { subjectOfMessage } from "../../db/notify/replies.ts";
 import type { Tickets } from "../auth/tickets.ts";
 import type { Clock } from "../clock.ts";
 import { failFields, ServiceError } from "../errors.ts";
@@ -9,7 +9,7 @@ import type { Question } from "../model/question.ts";
 import { REPLY_LIMITS } from "../notification-limits.ts";
 import { CHOICES, REMINDERS, readCode } from "../notify/codes.ts";
 import { describeAnswer } from "../notify/compose.ts";
-import type { ListenEvent, ListenOutcome } from "../notify/listen.ts";
+import type { ReplyEvent, ReplyOutcome } from "../notify/reply-source.ts";
 import type { Nudges } from "./nudges.ts";
 import type { Questions } from "./questions.ts";
 import type { ServiceDeps } from "./shared/deps.ts";
@@ -30,7 +30,7 @@ interface Allowance {
 
 /** Accounts whose allowance is remembered, and codes. A forgotten allowance is full. */
 const REMEMBERED = 10_000;
-const UNKNOWN: ListenOutcome = { is: "unknown" };
+const UNKNOWN: ReplyOutcome = { is: "unknown" };
 const OVER = "This button no longer works.";
 const IN_PARTS =
   "is too long for one message: none of it was taken. Shorten it, or answer in Relay";
@@ -60,7 +60,7 @@ export function createReplies(deps: RepliesDeps) {
   /**
    * What became of codes. A service repeats them after each break, and anybody may repeat them without end.
    */
-  const handled = new Map<string, ListenOutcome>();
+  const handled = new Map<string, ReplyOutcome>();
   const { replies_at_once, replies_per_second, codes_at_once, codes_per_second } = REPLY_LIMITS;
   const admitReply = createAllowances(clock, replies_at_once, replies_per_second);
   // Apart, since whoever reads a topic can repeat the code of a test.
@@ -84,7 +84,7 @@ export function createReplies(deps: RepliesDeps) {
   const answer = async (
     of: { readonly question_id: string; readonly channel_id: string; readonly account_id: string },
     choose: (question: Question) => string | undefined,
-  ): Promise<ListenOutcome> => {
+  ): Promise<ReplyOutcome> => {
     const { question_id } = of;
     const caller = await callerOf(of);
     if (!caller) return UNKNOWN;
@@ -102,7 +102,7 @@ export function createReplies(deps: RepliesDeps) {
     return { is: is_new ? "answered" : "same", text, question_id };
   };
 
-  const explain = (error: unknown, question_id: string): ListenOutcome => {
+  const explain = (error: unknown, question_id: string): ReplyOutcome => {
     if (!(error instanceof ServiceError)) throw error;
     const { code, message, fields } = error;
     switch (code) {
@@ -129,14 +129,14 @@ export function createReplies(deps: RepliesDeps) {
   const onQuestion = (
     of: { readonly question_id: string; readonly channel_id: string; readonly account_id: string },
     choose: (question: Question) => string | undefined,
-  ): Promise<ListenOutcome> =>
+  ): Promise<ReplyOutcome> =>
     answer(of, choose).catch((error: unknown) => explain(error, of.question_id));
 
   /** Reminds the person later, as they ask for it. */
   const putOff = async (
     of: { readonly question_id: string; readonly channel_id: string; readonly account_id: string },
     { minutes }: (typeof REMINDERS)[number],
-  ): Promise<ListenOutcome> => {
+  ): Promise<ReplyOutcome> => {
     const { question_id, account_id } = of;
     if (!admitReply(account_id)) return UNKNOWN;
     try {
@@ -169,7 +169,7 @@ export function createReplies(deps: RepliesDeps) {
       choice === CHOICES.approve ? draft : options[choice],
     );
     // Nobody else has the code, which was made here: its channel, or the question long ago, has ended.
-    const outcome: ListenOutcome =
+    const outcome: ReplyOutcome =
       found.is === "unknown" ? { is: "ended", text: OVER, question_id: subject } : found;
     // A refusal may end: the code is good again once its account is no longer blocked.
     if (outcome.is !== "refused") {
@@ -179,7 +179,7 @@ export function createReplies(deps: RepliesDeps) {
   };
 
   const handleReply = async (
-    { channel_id, handle, codes = [], text, in_parts }: Extract<ListenEvent, { kind: "reply" }>,
+    { channel_id, handle, codes = [], text, in_parts }: Extract<ReplyEvent, { kind: "reply" }>,
     account_id: string,
   ) => {
     if (!admitReply(account_id)) return UNKNOWN;
@@ -199,7 +199,7 @@ export function createReplies(deps: RepliesDeps) {
      * Handles what came by a channel of `account_id` (null for a link). The caller has checked that the sender may
      * answer for the channel. Throws `store_unavailable`; nothing was then done, or it will do nothing a second time.
      */
-    async handle(event: ListenEvent, account_id: string | null): Promise<ListenOutcome> {
+    async handle(event: ReplyEvent, account_id: string | null): Promise<ReplyOutcome> {
       if (event.kind === "link" || account_id === null) return UNKNOWN;
       if (event.kind === "code") return handleCode(event.channel_id, account_id, event.code);
       return handleReply(event, account_id);

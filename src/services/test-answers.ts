@@ -1,6 +1,6 @@
 /** Answers to the tests of channels: they prove that the person reads the channel (§19.2.10). */
 
-import { channelReached, reachedAt } from "../../db/notify/listeners.ts";
+import { channelReached, reachedAt } from "../../db/notify/replies.ts";
 import { LIMITS } from "../limits.ts";
 import { CHOICES, readCode, timeOfTest } from "../notify/codes.ts";
 import { CLOCKS_DIFFER, type ServiceDeps } from "./shared/deps.ts";

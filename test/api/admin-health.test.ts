@@ -190,7 +190,7 @@ test("each fault has its sentence and its state", async () => {
     certificateEnds: clock.now() + 61.5 * 86_400,
     backups: { status: async (): Promise<BackupStatus | null> => null },
     laneHealth: () => [],
-    listener: { health: () => [{ channel: "ntfy", connections: 1, working: 1, served: 1 }] },
+    reply_reader: { health: () => [{ channel: "ntfy", connections: 1, working: 1, served: 1 }] },
     channelOf: () => null,
     titleOf: (channel: string) => (channel === "ntfy" ? "ntfy" : undefined),
     faults,
@@ -262,7 +262,7 @@ test("each fault has its sentence and its state", async () => {
     "different database",
   );
   const deaf = { health: () => [{ channel: "ntfy", connections: 2, working: 0, served: 3 }] };
-  await expectTold({ listener: deaf }, "warning", "ntfy: answers from there don't arrive");
+  await expectTold({ reply_reader: deaf }, "warning", "ntfy: answers from there don't arrive");
   // What cannot be found out is left out.
   const unknown = await told({
     disk: createDiskSpace(`${tempFolder()}/none`, systemClock),

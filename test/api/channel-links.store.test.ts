@@ -1,14 +1,14 @@
 /** Links by which channels are added: who may open, see and confirm them, how often, and for how long (§19.2.7). */
 
 import { afterAll, expect, test } from "bun:test";
-import { pruneLinks } from "../../db/notify/listeners.ts";
+import { pruneLinks } from "../../db/notify/replies.ts";
 import { openStore } from "../../db/store/open.ts";
 import { sql } from "../../db/store/sql.ts";
 import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { ERRORS } from "../../src/errors.ts";
 import { LIMITS } from "../../src/limits.ts";
-import type { LinkVisitor } from "../../src/notify/listen.ts";
+import type { LinkVisitor } from "../../src/notify/reply-source.ts";
 import { startTestApp } from "../support/app.ts";
 import {
   type Answer,

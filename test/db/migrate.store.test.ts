@@ -9,7 +9,7 @@ import { getTableConfig, SQLiteTable } from "drizzle-orm/sqlite-core";
 import * as adminSchema from "../../db/admin-schema.ts";
 import * as credentialsSchema from "../../db/credentials-schema.ts";
 import * as historySchema from "../../db/history-schema.ts";
-import * as listenSchema from "../../db/notify/listen-schema.ts";
+import * as listenSchema from "../../db/notify/reply-schema.ts";
 import * as notifySchema from "../../db/notify/schema.ts";
 import * as oauthSchema from "../../db/oauth/schema.ts";
 import * as schema from "../../db/schema.ts";

@@ -69,7 +69,7 @@ test("a button of ntfy that was pressed during a block works after it [§4.4.3]"
   await one.heard(buttonOf(sent, "Yes").topic);
   await admin.setBlocked.mutate({ account_id, blocked: true });
   await tap(sent, "Yes");
-  await until(() => app.listener.answers().refused === 1);
+  await until(() => app.reply_reader.answers().refused === 1);
   await admin.setBlocked.mutate({ account_id, blocked: false });
   expect((await one.question(id)).status).toBe("pending");
   await tap(sent, "Yes");

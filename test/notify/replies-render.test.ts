@@ -8,8 +8,8 @@ import { ntfy } from "../../src/notify/channels/ntfy/channel.ts";
 import type { NtfyAddress, NtfyRequest } from "../../src/notify/channels/ntfy/payload.ts";
 import { codeOf, readCode, subjectOfTest } from "../../src/notify/codes.ts";
 import { composeEndedQuestion, composeQuestion, composeTest } from "../../src/notify/compose.ts";
-import { keyOfListener, type Listening } from "../../src/notify/listen.ts";
 import { codesOf } from "../../src/notify/prepare.ts";
+import { type ReplyConnection, replyKey } from "../../src/notify/reply-source.ts";
 import { createOutbound } from "../../src/outbound/guard.ts";
 import { createSigner } from "../../src/signer.ts";
 
@@ -118,9 +118,9 @@ test("the end of a question wakes no phone [§19.8.6]", () => {
 });
 
 test("addresses with the same server and token share a listener, whose key shows neither [§19.8.4]", () => {
-  const { keyOf } = ntfy.listen!;
+  const { keyOf } = ntfy.replies!;
   const key_1 = keyOf(JSON.stringify({ ...ADDRESS, token: "tk_1" }));
-  expect(key_1).toBe(keyOfListener("ntfy", "https://ntfy.example", "tk_1"));
+  expect(key_1).toBe(replyKey("ntfy", "https://ntfy.example", "tk_1"));
   expect(key_1).toMatch(/^[\w-]{43}$/);
   const others = [
     { ...ADDRESS, token: "tk_2" },
@@ -146,11 +146,11 @@ test("the look-up for channels of several accounts uses the share of none of the
     address: JSON.stringify({ server: "https://ntfy.example", topic: "t", replies: account_id }),
   });
   const open = (...accounts: string[]) =>
-    ntfy.listen!.open({
+    ntfy.replies!.open({
       ...{ key: "the key", from: null, outbound, clock: systemClock },
       channels: () => accounts.map(member),
       signal: new AbortController().signal,
-    } as unknown as Listening);
+    } as unknown as ReplyConnection);
   expect((await open("acc_1", "acc_1")).reason).toBe("unknown_host");
   await open("acc_1", "acc_2");
   expect(owners).toEqual(["acc_1", "the key"]);

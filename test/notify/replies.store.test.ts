@@ -19,7 +19,7 @@ const other = await startTestApp({ database_url });
 const ntfy = await startNtfy();
 const begin = (body: object = {}) => createRepliesPerson(app.local_url, ntfy, body);
 const counts = () => {
-  const [a, b] = [app.listener.answers(), other.listener.answers()];
+  const [a, b] = [app.reply_reader.answers(), other.reply_reader.answers()];
   return (is: string) => (a[is] ?? 0) + (b[is] ?? 0);
 };
 
@@ -231,7 +231,7 @@ test("the metrics and the admin page show what listens, and what became of answe
   await tap(sent, "Yes");
   await ended(id);
   ntfy.write(buttonOf(sent, "Yes").topic, "junk");
-  await until(() => one.listener.answers().unknown === 1);
+  await until(() => one.reply_reader.answers().unknown === 1);
   const { all, text } = await metricsOf(one.url);
   const of = (name: string) => sampleOf(all, `relay_listener_${name}`, { channel: "ntfy" });
   expect([of("connections"), of("working"), of("channels")]).toEqual([1, 1, 1]);

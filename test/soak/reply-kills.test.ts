@@ -3,14 +3,14 @@
 import { expect, test } from "bun:test";
 import { LEASE } from "../../src/notify/leases.ts";
 import { seeded } from "../support/random.ts";
-import { killListeners } from "../support/reply-kills.ts";
+import { killReplyReaders } from "../support/reply-kills.ts";
 
 const ROUNDS = 2;
 
 test(
   "when the listening process is killed, every answer sent meanwhile arrives once, after its lease [§19.8.4]",
   seeded("killed listeners", async (random) => {
-    const seconds = await killListeners({ rounds: ROUNDS, random });
+    const seconds = await killReplyReaders({ rounds: ROUNDS, random });
     expect(Math.max(...seconds)).toBeLessThan(LEASE + 10);
   }),
   180_000,

@@ -22,7 +22,7 @@ interface Options {
  * Two processes on one store; in each round the one that listens is killed at a random moment while buttons are tapped.
  * Throws unless every answer arrives, once, with a lease's time. Returns the seconds until the last answer of each round.
  */
-export async function killListeners({ rounds, random }: Options) {
+export async function killReplyReaders({ rounds, random }: Options) {
   const { url } = await createTestStore();
   const env = { DATABASE_URL: url, OUTBOUND_PRIVATE: "127.0.0.0/8", ...ADMIN };
   const apps: RelayProcess[] = [await startProcess(env), await startProcess(env)];

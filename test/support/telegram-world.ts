@@ -43,7 +43,7 @@ export async function startTelegramWorld({ env = {} }: { env?: Record<string, st
    * time would run ahead of the store otherwise, and leases would run out.
    */
   const move = async (seconds: number) => {
-    for (const one of apps) await one.listener.settled();
+    for (const one of apps) await one.reply_reader.settled();
     await clock.advance(seconds);
   };
 

@@ -7,8 +7,8 @@ import { isLoopback } from "../../../loopback.ts";
 import type { Channel, NewTarget, TargetInput } from "../../channel.ts";
 import { classify, type NtfyAnswer } from "./classify.ts";
 import { createNtfyClient } from "./client.ts";
-import { listen } from "./listen.ts";
 import { hasTestButton, type NtfyAddress, type NtfyRequest, render } from "./payload.ts";
+import { replies } from "./replies.ts";
 
 const LANE = "ntfy";
 
@@ -23,7 +23,7 @@ export const ntfy: Channel<NtfyRequest, NtfyAnswer> = {
   render,
   hasTestButton,
   classify,
-  listen,
+  replies,
   async connect(_config, clock, network) {
     return [{ lane: LANE, ...createNtfyClient({ clock, ...network }) }];
   },

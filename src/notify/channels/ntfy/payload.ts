@@ -2,9 +2,9 @@
 
 import type { Destination } from "../../channel.ts";
 import { bytesOf, cut } from "../../cut.ts";
-import { TEST_ANSWER } from "../../listen.ts";
 import type { Alert, Notification } from "../../notification.ts";
 import { fitsNotification, type OfferedAnswer, offeredAnswers } from "../../offers.ts";
+import { TEST_ANSWER } from "../../reply-source.ts";
 
 /** Bytes of a message as a JSON string; ntfy turns a longer one into an attachment. */
 const MESSAGE_BYTES = 4_095;

@@ -3,8 +3,8 @@
 import type { Channel } from "../../channel.ts";
 import { classify, type TelegramAnswer } from "./classify.ts";
 import { createLinks } from "./links.ts";
-import { listen } from "./listen.ts";
 import { render, type TelegramRequest } from "./payload.ts";
+import { replies } from "./replies.ts";
 import { createTelegramSender } from "./sender.ts";
 
 const LANE = "telegram";
@@ -18,7 +18,7 @@ export const telegram: Channel<TelegramRequest, TelegramAnswer> = {
   register: () => ({ fields: { type: "is added by a link: POST /v1/channels/links" } }),
   render,
   classify,
-  listen,
+  replies,
   async connect(config, clock, network) {
     const links = createLinks(config, network);
     return [{ lane: LANE, ...createTelegramSender(config, clock, network), links }];

@@ -2,9 +2,9 @@
 
 import type { Destination } from "../../channel.ts";
 import { cutUnits } from "../../cut.ts";
-import { TEST_ANSWER } from "../../listen.ts";
 import type { Alert, EndedAlert, Notification } from "../../notification.ts";
 import { offeredAnswers } from "../../offers.ts";
+import { TEST_ANSWER } from "../../reply-source.ts";
 import { parseAddress, type TelegramAddress } from "./address.ts";
 
 /** UTF-16 units of a message. */

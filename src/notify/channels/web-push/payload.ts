@@ -8,9 +8,9 @@ import {
 } from "../../../model/push-message.ts";
 import type { Destination } from "../../channel.ts";
 import { bytesOf, cut } from "../../cut.ts";
-import { TEST_ANSWER } from "../../listen.ts";
 import type { Alert, EndedAlert, Notification, Test } from "../../notification.ts";
 import { fitsNotification, type OfferedAnswer, offeredAnswers } from "../../offers.ts";
+import { TEST_ANSWER } from "../../reply-source.ts";
 import { parseAddress, type Subscription } from "./subscription.ts";
 
 /** Bytes of JSON: an encrypted message of 4,096 bytes, less its header, tag and delimiter (RFC 8291). */

@@ -3,13 +3,13 @@
 import type { CallbackQuery, Message, Update } from "@grammyjs/types";
 import type { Clock } from "../../../clock.ts";
 import {
-  keyOfListener,
-  type Listen,
-  type ListenEnd,
-  type ListenEvent,
-  type ListenedChannel,
-  type ListenOutcome,
-} from "../../listen.ts";
+  type ReplyChannel,
+  type ReplyConnectionEnd,
+  type ReplyEvent,
+  type ReplyOutcome,
+  type ReplySource,
+  replyKey,
+} from "../../reply-source.ts";
 import { HOLD_MOST } from "../../requests.ts";
 import { parseAddress, tokenOf } from "./address.ts";
 import { type CallFailure, createCalls, isBadToken } from "./client.ts";
@@ -24,12 +24,11 @@ import { createSpeech, type Said } from "./say.ts";
 const POLL = 50;
 const FIRST_POLL = 5;
 const POLL_LOST = 60;
-/**
- * Seconds between the begins of two polls, at least: after one with updates, while a reply waits for its next part, and
- * after one that is answered at once without an update.
- */
+/** Minimum seconds between the starts of two polls. */
 const POLL_EVERY = 0.1;
+/** The same while a reply waits for its next part. */
 const PART_EVERY = 0.5;
+/** The same after a poll that returned at once without an update. */
 const IDLE_EVERY = 1;
 /** Updates of one poll, and bytes of its answer. An update has at most some 60 KB; of more bytes, fewer are taken. */
 const UPDATES = 100;
@@ -43,15 +42,15 @@ const LINKS_AT_ONCE = 3;
 /** Buttons of a message that is replied to that are looked at. */
 const BUTTONS = 100;
 /** The end of a connection whose bot cannot be used until its token is replaced. */
-const BAD_TOKEN: ListenEnd = { reason: "bad_token", least: 60, most: 300, shows: true };
+const BAD_TOKEN: ReplyConnectionEnd = { reason: "bad_token", least: 60, most: 300, shows: true };
 
 /** In a group, commands name their bot. */
 const START = /^\/start(?:@\w+)? ([A-Za-z0-9_-]{16,64})$/;
 
-export const listen: Listen = {
+export const replies: ReplySource = {
   keyOf(address) {
     const { token, bot_id } = parseAddress(address);
-    return bot_id === 0 ? null : keyOfListener("telegram", token, String(bot_id));
+    return bot_id === 0 ? null : replyKey("telegram", token, String(bot_id));
   },
 
   most: null,
@@ -73,10 +72,10 @@ export const listen: Listen = {
     /** The outcome on the first channel of the person that the event belongs to. */
     const tell = async (
       person: number,
-      eventOf: (channel_id: string) => ListenEvent,
-    ): Promise<ListenOutcome> => {
+      eventOf: (channel_id: string) => ReplyEvent,
+    ): Promise<ReplyOutcome> => {
       for (const { channel_id } of channelsOf(person).slice(0, OF_PERSON)) {
-        const outcome = await listening.took(eventOf(channel_id), null);
+        const outcome = await listening.handle(eventOf(channel_id), null);
         if (outcome.is !== "unknown") return outcome;
       }
       return { is: "unknown" };
@@ -142,7 +141,7 @@ export const listen: Listen = {
     const opened = async (
       code: string,
       { id, first_name, last_name, username }: NonNullable<Message["from"]>,
-    ): Promise<ListenOutcome> => {
+    ): Promise<ReplyOutcome> => {
       const names = [first_name, last_name].filter((part) => typeof part === "string");
       const from = {
         name: names.join(" "),
@@ -150,7 +149,7 @@ export const listen: Listen = {
       };
       const address = JSON.stringify({ ...bot, chat: id });
       // The link may be newer than what `links` says.
-      return listening.took({ kind: "link", code, from, address }, null);
+      return listening.handle({ kind: "link", code, from, address }, null);
     };
 
     const handleOne = async ({ update, in_parts }: Arranged, links: number): Promise<void> => {
@@ -181,7 +180,7 @@ export const listen: Listen = {
       await Promise.all(Array.from({ length: AT_ONCE }, work));
     };
 
-    const endAfter = (failure: CallFailure): ListenEnd => {
+    const endAfter = (failure: CallFailure): ReplyConnectionEnd => {
       if (isBadToken(failure)) {
         // Everybody's channels of the operator's bot would end with a mistake in its token.
         if (bot.token !== null) listening.forget(listening.channels(), BAD_TOKEN.reason);
@@ -281,12 +280,12 @@ const personOf = ({ message, edited_message, callback_query }: Update): number =
   (message ?? edited_message ?? callback_query)?.from?.id ?? 0;
 
 /** Returns a function from a person to their channels; `all` gives those of the bot as they are now. */
-function createIndex(all: () => readonly ListenedChannel[]) {
-  let known: readonly ListenedChannel[] = [];
-  let of_person = new Map<number, readonly ListenedChannel[]>();
-  return (person: number): readonly ListenedChannel[] => {
+function createIndex(all: () => readonly ReplyChannel[]) {
+  let known: readonly ReplyChannel[] = [];
+  let of_person = new Map<number, readonly ReplyChannel[]>();
+  return (person: number): readonly ReplyChannel[] => {
     const now = all();
-    // One that was removed is still found, but `took` does not know it.
+    // One that was removed is still found, but `handle` does not know it.
     if (now !== known) {
       known = now;
       of_person = Map.groupBy(now, ({ address }) => parseAddress(address).chat);

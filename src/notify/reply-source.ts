@@ -1,6 +1,6 @@
 /**
- * The part of the port of a channel that takes answers: over connections that Relay opens itself (§19.8). listener.ts
- * opens them, each in one process of all, and knows no channel by name.
+ * The part of the port of a channel that takes answers: over connections that Relay opens itself (§19.8).
+ * reply-reader.ts opens them, in one process of all, and knows no channel by name.
  */
 
 import type { Clock } from "../clock.ts";
@@ -8,55 +8,57 @@ import type { Config } from "../config.ts";
 import { digest } from "../ids.ts";
 import type { Outbound } from "../outbound/guard.ts";
 
-/** How a channel listens. */
-export interface Listen {
+/** How the replies of a channel are read. */
+export interface ReplySource {
   /**
    * Names the connection that serves an address: channels whose addresses have the same key share one. A digest
-   * ({@link keyOfListener}), since it is stored and shown to operators. Null if the address takes no answers. Pure.
+   * ({@link replyKey}), since it is stored and shown to operators. Null if the address takes no answers. Pure.
    */
   keyOf(address: string): string | null;
   /**
    * Most channels of one connection. Those of a key that has more are spread over several, and one is opened again
-   * when a channel is added to it. Null: one connection serves any number, and {@link Listening.channels} grows while
-   * it is open.
+   * when a channel is added to it. Null: one connection serves any number, and {@link ReplyConnection.channels} grows
+   * while it is open.
    */
   readonly most: number | null;
-  /** Opens one connection, and listens until `signal` aborts or a fault ends it. Never throws. */
-  open(listening: Listening): Promise<ListenEnd>;
+  /** Opens one connection, and reads until `signal` aborts or a fault ends it. Never throws. */
+  open(connection: ReplyConnection): Promise<ReplyConnectionEnd>;
 }
 
-/** What `open` works with. One process at a time listens for a key. */
-export interface Listening {
+/** What `open` works with. One process at a time reads replies. */
+export interface ReplyConnection {
   readonly key: string;
   /** The channels of the connection as they are now. */
-  channels(): readonly ListenedChannel[];
+  channels(): readonly ReplyChannel[];
   /** Channels that the account has yet to confirm. The connection is open while there are any, too. */
   links(): readonly PendingLink[];
-  /** The position that was last given to `took` by this connection, or by an earlier one of the key; null for none. */
+  /** The position that was last given to `handle` by this connection, or by an earlier one of the key; null for none. */
   readonly from: number | null;
   /**
    * Handles one event, and returns its outcome once that is stored; null for none. `position` (null: as before) is
    * stored after that: the next `open` gets it as `from`. Waits while the store is away. Rejects once `signal` has
    * aborted: what became of the event is then not known, and nothing is to be said to the person.
    */
-  took(event: ListenEvent | null, position: number | null): Promise<ListenOutcome>;
-  /** Call it whenever the service has answered well: listening works for these channels, by default for all. */
-  works(channels?: readonly ListenedChannel[]): void;
-  /** Listening does not work for these channels; the connection goes on for others. Shows as `last_error.code`. */
-  fails(channels: readonly ListenedChannel[], reason: string): void;
+  handle(event: ReplyEvent | null, position: number | null): Promise<ReplyOutcome>;
+  /** Call it whenever the service has answered well: replies of these channels arrive, by default for all. */
+  works(channels?: readonly ReplyChannel[]): void;
+  /** Replies of these channels do not arrive; the connection goes on for others. Shows as `last_error.code`. */
+  fails(channels: readonly ReplyChannel[], reason: string): void;
   /** Ends these channels: the service wants no more messages for them (`gone`). */
-  forget(channels: readonly ListenedChannel[], reason: string): void;
+  forget(channels: readonly ReplyChannel[], reason: string): void;
   readonly signal: AbortSignal;
   readonly config: Config;
   readonly clock: Clock;
   readonly outbound: Outbound;
 }
 
-export interface ListenedChannel {
+export interface ReplyChannel {
   readonly channel_id: string;
   readonly account_id: string;
   /** As in `Destination.address`. A secret. */
   readonly address: string;
+  /** Why its replies do not arrive, as the store says or is to say; null if they do. */
+  error: string | null;
 }
 
 export interface PendingLink {
@@ -67,7 +69,7 @@ export interface PendingLink {
 }
 
 /** What a service handed over. */
-export type ListenEvent =
+export type ReplyEvent =
   /**
    * A button with a code of `Destination.codes` was pressed by somebody who may answer for the channel. The code tells
    * whether it answers, puts off, or proves a test.
@@ -104,7 +106,7 @@ export interface LinkVisitor {
  * What became of an event. `text`: a sentence for the person, such as "The question has expired." `same`: it had been
  * answered so before. `unknown`: forged, foreign, too late or too much; nothing is to be said at all.
  */
-export type ListenOutcome =
+export type ReplyOutcome =
   | {
       readonly is: "answered" | "same" | "ended" | "refused" | "snoozed";
       readonly text: string;
@@ -117,7 +119,7 @@ export type ListenOutcome =
  * Why a connection ended. It is opened again after `least` seconds and a random time of up to as much, both doubling
  * with each end in a row, up to `most`. A connection that worked for a minute begins a new row.
  */
-export interface ListenEnd {
+export interface ReplyConnectionEnd {
   /** As in `Verdict`: `ok` for an end that is no fault. */
   readonly reason: string;
   readonly least: number;
@@ -135,5 +137,5 @@ export const FAULTS_SHOWN = 3;
 export const TEST_ANSWER = "It works";
 
 /** The key of a connection, from the channel's name and what tells its connections apart, secrets included. */
-export const keyOfListener = (channel: string, ...parts: readonly (string | null)[]): string =>
+export const replyKey = (channel: string, ...parts: readonly (string | null)[]): string =>
   digest(JSON.stringify([channel, ...parts]));

@@ -11,7 +11,7 @@ import {
 import { timestamp } from "../schema.ts";
 
 /**
- * The connections over which answers come (§19.8), one row for each key of `Listen.keyOf`. Triggers of migration
+ * The connections over which answers come (§19.8), one row for each key of `ReplySource.keyOf`. Triggers of migration
  * 0034 make the row with the first channel or link, and give it a new `version` whenever those change.
  */
 export const listeners = sqliteTable(

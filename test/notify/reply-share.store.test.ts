@@ -47,7 +47,7 @@ test("listeners that hang, flood, send 60 KB lines or never end one leave anothe
   const whole = `update channels set account_id = '${attacker.person.account.id}' where label <> 'Phone'`;
   await store.write([statement(sql.raw(whole))({})]);
   await until(() => hostile.every(({ subscribed }) => subscribed.length >= EACH));
-  await until(() => app.listener.health()[0]!.connections > WAYS.length * EACH);
+  await until(() => app.reply_reader.health()[0]!.connections > WAYS.length * EACH);
   const allowed = await measureSlowdown();
   const seconds: number[] = [];
   for (let i = 0; i < 20; i++) {

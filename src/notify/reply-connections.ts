@@ -1,4 +1,4 @@
-/** The connections of one key of a channel that listens: which channels each serves, back-off, faults and position. */
+/** The connections of one key of a source of replies: which channels each serves, back-off, faults and position. */
 
 import { channelGone } from "../../db/channels.ts";
 import { forgetTarget } from "../../db/notify/targets.ts";
@@ -10,17 +10,16 @@ import type { Log } from "../log.ts";
 import { createOutage, isStoreAway } from "../observability/outages.ts";
 import type { Outbound } from "../outbound/guard.ts";
 import type { Channel } from "./channel.ts";
-import type { FailureLog } from "./failure-log.ts";
 import {
   FAULTS_SHOWN,
-  type Listen,
-  type ListenEnd,
-  type ListenEvent,
-  type ListenedChannel,
-  type Listening,
-  type ListenOutcome,
   type PendingLink,
-} from "./listen.ts";
+  type ReplyChannel,
+  type ReplyConnection,
+  type ReplyConnectionEnd,
+  type ReplyEvent,
+  type ReplyOutcome,
+  type ReplySource,
+} from "./reply-source.ts";
 
 /** Seconds after which a connection that worked begins a new row of ends. */
 const LASTED = 60;
@@ -33,7 +32,7 @@ const TRIES = 30;
 const CONNECTIONS = 25;
 
 /** Handles an event of a channel of `account_id`; null for a link. Throws if the store is away. */
-type HandleEvent = (event: ListenEvent, account_id: string | null) => Promise<ListenOutcome>;
+type HandleEvent = (event: ReplyEvent, account_id: string | null) => Promise<ReplyOutcome>;
 
 export interface ConnectionDeps {
   readonly store: Store;
@@ -45,20 +44,22 @@ export interface ConnectionDeps {
   readonly handle: HandleEvent;
   /** Resolves when the next connection may be opened. */
   readonly turn: () => Promise<void> | undefined;
-  /** Called when something is to be stored soon. */
-  readonly changed: () => void;
-  /** Logs that the answers of a channel do not arrive. */
-  readonly report: FailureLog["report"];
+  /** Stores and logs why the replies of channels do not arrive; null: they do. */
+  readonly note: (
+    channel: Channel,
+    members: readonly ReplyChannel[],
+    reason: string | null,
+  ) => void;
 }
 
-/** The channels and links of a key. `error`: what the store says of how the channel listens. */
+/** The channels and links of a key. */
 export interface Members {
-  readonly channels: readonly (ListenedChannel & { readonly error: string | null })[];
+  readonly channels: readonly ReplyChannel[];
   readonly links: readonly PendingLink[];
 }
 
 interface Connection {
-  members: ListenedChannel[];
+  members: ReplyChannel[];
   /** The end of what is open now. */
   opened: AbortController | null;
   closed: boolean;
@@ -69,7 +70,7 @@ interface Connection {
   works: boolean;
   /** When it was opened last, by `Clock.elapsed`. */
   since: number;
-  /** Where it goes on: what it reached, or at first what was stored. */
+  /** Position to resume from; at first the stored one. */
   position: number | null;
   /** Ends of its waits: for the next connection, and of each event that waits for the store. */
   readonly wakes: Set<() => void>;
@@ -83,9 +84,9 @@ export function createKeyConnections(
   { key, channel, stored }: { key: string; channel: Channel; stored: number | null },
   deps: ConnectionDeps,
 ) {
-  const { store, clock, ids, log, config, outbound, handle, turn, changed, report } = deps;
-  const listen: Listen = channel.listen!;
-  const most = listen.most ?? Number.POSITIVE_INFINITY;
+  const { store, clock, ids, log, config, outbound, handle, turn } = deps;
+  const source: ReplySource = channel.replies!;
+  const most = source.most ?? Number.POSITIVE_INFINITY;
   const named = { channel: channel.name, listener: key };
   const answers = createOutage({ clock, log, named, over: "answers handled again" });
   const failures = createOutage({ clock, log, named });
@@ -93,12 +94,8 @@ export function createKeyConnections(
   /** Connections that still run. */
   const running = new Set<Promise<void>>();
   let links: readonly PendingLink[] = [];
-  /** What the store says of how each channel listens, and what it is to say. */
-  const errors = new Map<string, string | null>();
-  const reports = new Map<string, string | null>();
-  let saved = stored;
   /** Channels for which there was no connection. */
-  let unserved: readonly ListenedChannel[] = [];
+  let unserved: readonly ReplyChannel[] = [];
 
   /** Connections that count. One that was divided off alone and waits to be tried again takes nobody's place. */
   const counted = (): number =>
@@ -106,22 +103,10 @@ export function createKeyConnections(
       ({ split, members, opened }) => !(split && members.length === 1 && opened === null),
     ).length;
 
-  const note = (channels: readonly ListenedChannel[], reason: string | null) => {
-    for (const { channel_id, account_id } of channels) {
-      if (errors.get(channel_id) === reason || !errors.has(channel_id)) continue;
-      if (reason !== null) {
-        report(
-          { channel: channel.name, target_id: channel_id, account_id, host: null, subject: "" },
-          { level: "info", event: "answers do not arrive", reason },
-        );
-      }
-      errors.set(channel_id, reason);
-      reports.set(channel_id, reason);
-      changed();
-    }
-  };
+  const note = (channels: readonly ReplyChannel[], reason: string | null) =>
+    deps.note(channel, channels, reason);
 
-  const forget = (channels: readonly ListenedChannel[], code: string) => {
+  const forget = (channels: readonly ReplyChannel[], code: string) => {
     const now = clock.now();
     const statements = channels.flatMap(({ channel_id: id, account_id, address }) => [
       channelGone({ id, now, code }),
@@ -150,7 +135,7 @@ export function createKeyConnections(
   };
 
   /** Handles an event, again while the store is away. Throws once `signal` aborts. */
-  const handleEvent = async (event: ListenEvent, connection: Connection, signal: AbortSignal) => {
+  const handleEvent = async (event: ReplyEvent, connection: Connection, signal: AbortSignal) => {
     const found =
       event.kind === "link"
         ? null
@@ -173,18 +158,15 @@ export function createKeyConnections(
     }
   };
 
-  const listeningOf = (connection: Connection, signal: AbortSignal): Listening => ({
+  const portOf = (connection: Connection, signal: AbortSignal): ReplyConnection => ({
     key,
     channels: () => connection.members,
     links: () => links,
     from: connection.position,
-    async took(event, position) {
+    async handle(event, position) {
       const outcome = event ? await handleEvent(event, connection, signal) : null;
       signal.throwIfAborted();
-      if (position !== null && position !== connection.position) {
-        connection.position = position;
-        changed();
-      }
+      connection.position = position ?? connection.position;
       return outcome ?? { is: "unknown" };
     },
     works(channels = connection.members) {
@@ -206,19 +188,19 @@ export function createKeyConnections(
     open(half, { split: true, position: connection.position });
   };
 
-  const delayOf = ({ least, most }: ListenEnd, ends: number): number => {
+  const delayOf = ({ least, most }: ReplyConnectionEnd, ends: number): number => {
     const base = Math.min(most, least * 2 ** Math.min(ends - 1, 20));
     return base * (1 + ids.jitter());
   };
 
-  const openOnce = async (connection: Connection): Promise<ListenEnd> => {
+  const openOnce = async (connection: Connection): Promise<ReplyConnectionEnd> => {
     const opened = new AbortController();
     connection.opened = opened;
     connection.works = false;
     connection.since = clock.elapsed();
     try {
       await turn();
-      return await listen.open(listeningOf(connection, opened.signal));
+      return await source.open(portOf(connection, opened.signal));
     } catch (error) {
       if (!opened.signal.aborted) failures.failed("listener failed", error);
       return { reason: "failed", least: 1, most: 300, shows: false };
@@ -249,8 +231,8 @@ export function createKeyConnections(
   };
 
   const open = (
-    members: ListenedChannel[],
-    { split = false, position = saved }: { split?: boolean; position?: number | null } = {},
+    members: ReplyChannel[],
+    { split = false, position = stored }: { split?: boolean; position?: number | null } = {},
   ) => {
     const connection: Connection = {
       members,
@@ -280,13 +262,13 @@ export function createKeyConnections(
   };
 
   /** Puts new channels into connections that have room, and opens those again that cannot grow while open. */
-  const add = (added: readonly ListenedChannel[]) => {
+  const add = (added: readonly ReplyChannel[]) => {
     const rest = [...added];
     for (const connection of connections) {
       const room = most - connection.members.length;
       if (connection.split || room <= 0 || rest.length === 0) continue;
       connection.members = [...connection.members, ...rest.splice(0, room)];
-      if (listen.most !== null) connection.opened?.abort();
+      if (source.most !== null) connection.opened?.abort();
     }
     while (rest.length > 0 && counted() < CONNECTIONS) open(rest.splice(0, most));
     unserved = rest;
@@ -321,7 +303,6 @@ export function createKeyConnections(
     update(now: Members): void {
       links = now.links;
       const known = new Map(now.channels.map((one) => [one.channel_id, one]));
-      for (const id of errors.keys()) if (!known.has(id)) errors.delete(id);
       const served = new Set<string>();
       for (const connection of connections) {
         // In place: an open connection goes on with those that are left.
@@ -332,9 +313,6 @@ export function createKeyConnections(
         for (const { channel_id } of left) served.add(channel_id);
       }
       const added = now.channels.filter(({ channel_id }) => !served.has(channel_id));
-      for (const { channel_id, error } of now.channels) {
-        if (!errors.has(channel_id)) errors.set(channel_id, error);
-      }
       add(added);
       if (links.length > 0 && connections.size === 0) open([]);
       for (const connection of connections) {
@@ -343,26 +321,11 @@ export function createKeyConnections(
       }
     },
 
-    /** What the store is to say of channels, by their id; empties it. */
-    takeReports(): [channel_id: string, reason: string | null][] {
-      const taken = [...reports];
-      reports.clear();
-      return taken;
-    },
-    /** Reports again what could not be stored. */
-    returnReports(taken: readonly (readonly [string, string | null])[]): void {
-      for (const [id, reason] of taken) if (!reports.has(id)) reports.set(id, reason);
-    },
-
-    /** The position to store, which every connection has reached; null if the stored one is still right. */
-    newPosition(): number | null {
+    /** The position that every connection has reached; null before the first event. */
+    position(): number | null {
       const reached = [...connections].map(({ position }) => position);
       if (reached.length === 0 || reached.includes(null)) return null;
-      const least = Math.min(...(reached as number[]));
-      return least === saved ? null : least;
-    },
-    saved(position: number): void {
-      saved = position;
+      return Math.min(...(reached as number[]));
     },
 
     /** Ends every connection, and resolves when none runs any more. */

@@ -10,9 +10,13 @@ import { readConfig } from "../../src/config.ts";
 import { createIds } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
 import type { Channel, Destination, Verdict } from "../../src/notify/channel.ts";
-import { keyOfListener, type Listening, type ListenOutcome } from "../../src/notify/listen.ts";
-import { createListener } from "../../src/notify/listener.ts";
 import type { Notification } from "../../src/notify/notification.ts";
+import { createReplyReader } from "../../src/notify/reply-reader.ts";
+import {
+  type ReplyConnection,
+  type ReplyOutcome,
+  replyKey,
+} from "../../src/notify/reply-source.ts";
 import { startTestApp } from "../support/app.ts";
 import { createAgent, createPerson } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -23,7 +27,7 @@ import { until } from "../support/until.ts";
 /** A chat: messages have numbers, and people answer by replying to them. */
 function createChat() {
   const sent: { notification: Notification; destination: Destination }[] = [];
-  const open = new Set<Listening>();
+  const open = new Set<ReplyConnection>();
   let numbers = 0;
   const channel: Channel<(typeof sent)[number], number> = {
     name: "ntfy",
@@ -38,9 +42,9 @@ function createChat() {
       replaces: true,
       handle: `m${number}`,
     }),
-    listen: {
+    replies: {
       most: null,
-      keyOf: (address) => keyOfListener("chat", new URL(address).origin),
+      keyOf: (address) => replyKey("chat", new URL(address).origin),
       async open(listening) {
         open.add(listening);
         listening.works();
@@ -86,14 +90,14 @@ async function begin() {
     return body.id as string;
   };
   const question = async (of: string) => (await person.send(`GET /v1/questions/${of}`)).body;
-  const reply = (handle: string, text: string, channel_id = id): Promise<ListenOutcome> =>
-    listening!.took({ kind: "reply", channel_id, handle, text }, null);
+  const reply = (handle: string, text: string, channel_id = id): Promise<ReplyOutcome> =>
+    listening!.handle({ kind: "reply", channel_id, handle, text }, null);
   const rows = (text: string) => store.read(statement(sql.raw(text), { returns: "rows" })({}));
   const change = (text: string) => store.write([statement(sql.raw(text))({})]);
   const advance = async (seconds: number) => {
     for (let i = 0; i < seconds; i++) {
       await clock.advance(1);
-      await Promise.all([app.listener.settled(), app.jobs.settled(), app.sender.settled()]);
+      await Promise.all([app.reply_reader.settled(), app.jobs.settled(), app.sender.settled()]);
     }
   };
   return {
@@ -207,12 +211,12 @@ test("an account's answers in its own words are limited [§19.8.8]", async () =>
 
 test("a process that cannot reach the store ends its connections before another may begin [§19.8.4]", async () => {
   const { app, chat, store } = await begin();
-  await app.listener.stop();
+  await app.reply_reader.stop();
   const clock = createTestClock();
   let away = false;
   const failing = <T>(work: () => Promise<T>) =>
     away ? Promise.reject(unavailable(new Error("away"))) : work();
-  const listener = createListener({
+  const reply_reader = createReplyReader({
     store: {
       ...store,
       read: (...given) => failing(() => store.read(...given)),
@@ -226,12 +230,12 @@ test("a process that cannot reach the store ends its connections before another 
     },
     ...createNetwork(),
   });
-  listener.start();
+  reply_reader.start();
   await until(() => chat.open.size === 1);
   const pass = async (seconds: number) => {
     for (let i = 0; i < seconds; i++) {
       await clock.advance(1);
-      await listener.settled();
+      await reply_reader.settled();
     }
   };
   // Renewed at 10 seconds; from then on it cannot.
@@ -244,15 +248,15 @@ test("a process that cannot reach the store ends its connections before another 
   away = false;
   await pass(18);
   await until(() => chat.open.size === 1);
-  await listener.stop();
+  await reply_reader.stop();
 });
 
 test("a stop ends every event that waits for the store, not one of them [§19.8.4]", async () => {
   const { app, chat, store, id } = await begin();
-  await app.listener.stop();
+  await app.reply_reader.stop();
   const clock = createTestClock();
   let waiting = 0;
-  const listener = createListener({
+  const reply_reader = createReplyReader({
     ...{ store, clock, timers: systemClock, ids: createIds(clock), channels: [chat.channel] },
     ...{ log: createLog("error", () => {}), config: readConfig({}) },
     handle() {
@@ -261,17 +265,17 @@ test("a stop ends every event that waits for the store, not one of them [§19.8.
     },
     ...createNetwork(),
   });
-  listener.start();
+  reply_reader.start();
   await until(() => chat.open.size === 1);
   const [listening] = [...chat.open];
   let rejected = 0;
   for (const code of ["a", "b", "c"]) {
-    const took = listening!.took({ kind: "code", channel_id: id, code }, null);
+    const took = listening!.handle({ kind: "code", channel_id: id, code }, null);
     took.catch(() => rejected++);
   }
   await until(() => waiting === 3);
   // Time stands still.
-  await listener.stop();
+  await reply_reader.stop();
   await until(() => rejected === 3);
 });
 
@@ -283,7 +287,7 @@ test("a process whose lease another took while it stood still ends its connectio
   const before = chat.open.size;
   await advance(11);
   expect([before, chat.open.size]).toEqual([1, 0]);
-  expect(app.listener.health()[0]!.connections).toBe(0);
+  expect(app.reply_reader.health()[0]!.connections).toBe(0);
   await advance(16);
   await until(() => chat.open.size === 1);
   await clock.advance(0);
@@ -292,11 +296,11 @@ test("a process whose lease another took while it stood still ends its connectio
 test("a position is stored only under the lease, and after the events before it [§19.8.4]", async () => {
   const { listening, rows, change, advance } = await begin();
   const stored = async () => (await rows("select position from listeners"))[0]![0];
-  await listening.took(null, 100);
+  await listening.handle(null, 100);
   await advance(1);
   expect(await stored()).toBe("100");
   await change("update listeners set lease = 'other'");
-  await listening.took(null, 200);
+  await listening.handle(null, 200);
   await advance(2);
   expect(await stored()).toBe("100");
 });

@@ -1,94 +1,55 @@
-/** Queries on what listens for answers: leases, positions, channels and messages (§19.8). */
+/** Queries on what reads replies: the lease, positions, channels and messages (§19.8). */
 
 import { pruner } from "../retention.ts";
 import { p, sql } from "../store/sql.ts";
 import { rowOf, rowsOf, statement } from "../store/statement.ts";
 import { IN_BACKGROUND, type Store } from "../store/store.ts";
-import { channelLinks, channelMessages, listeners } from "./listen-schema.ts";
+import { channelLinks, channelMessages, listeners } from "./reply-schema.ts";
 import { channels } from "./schema.ts";
 
-/** The leases of a process, a JSON list: one, or two while it is not known whether a renewal was written. */
-const mine = sql`lease in (select value from json_each(${p("leases")}))`;
+/** The key of the row whose `lease` is that of all connections. Other keys are digests. */
+const LEASE_ROW = sql`'lease'`;
+/** The lease is one of this process, a JSON list: one name, or two while it is not known whether a renewal was written. */
+const mine = sql`exists (select 1 from listeners where key = ${LEASE_ROW} and lease in (select value from json_each(${p("leases")})))`;
 /** Channels of newer versions are left to processes that know them. */
 const known = sql`(select value from json_each(${p("types")}))`;
 const served = sql`(exists (select 1 from channels c where c.listener = l.key and c.type in ${known})
   or exists (select 1 from channel_links c where c.listener = l.key and c.type in ${known}))`;
 
-/**
- * How many listening channels the account of a listener (`l`) had before this one; the least, over some of its accounts.
- * By this order, an account with many channels does not take the places of accounts with one.
- */
-const place = sql`(select min(place) from (
-    select (select count(*) from channels b where b.account_id = c.account_id and b.listener is not null and b.state <> 'gone' and b.id < c.id) as place
-      from (select account_id, id from channels where listener = l.key limit 20) c
-    union all
-    select (select count(*) from channels b where b.account_id = c.account_id and b.listener is not null and b.state <> 'gone')
-      from (select account_id from channel_links where listener = l.key limit 20) c))`;
-
-const free = (side: ReturnType<typeof sql>) => sql`select * from (
-    select key from listeners l where (+lease is null or +lease in (select value from json_each(${p("lapsed")})))
-      and key ${side} ${p("start")} and ${served} order by key limit 1000)`;
-/**
- * Listeners (`l`) that are free or whose lease is one of `lapsed` (JSON list): a thousand on either side of `start`. A
- * random digest as `start` lets each of more have its turn, whatever keys somebody has chosen. The `+` keeps SQLite to the
- * order of keys, so that it stops after a thousand.
- */
-const candidates = sql`(${free(sql`>=`)} union all ${free(sql`<`)}) l`;
-
-/** The newest version, and whether a listener that this process could serve (`types`: JSON list) has no lease. */
-export const listenerNews = statement(
-  sql`select coalesce((select max(version) from listeners), 0), exists (select 1 from listeners l where lease is null and ${served})`,
-  { returns: rowOf<[version: number, free: 0 | 1]>() },
+/** The lease of the process that reads replies, null without one, and whether there is anything to read. */
+export const replyLease = statement(
+  sql`select (select lease from listeners where key = ${LEASE_ROW}), exists (select 1 from listeners l where ${served})`,
+  { returns: rowOf<[lease: string | null, is_wanted: 0 | 1]>() },
 );
 
-/** The leases on listeners, at most `limit`. */
-export const leasesOfListeners = statement(
-  sql`select distinct lease from listeners where lease is not null limit ${p("limit")}`,
-  { returns: rowsOf<[lease: string]>() },
+/**
+ * Takes or renews the lease if it is free or one of `from` (JSON list). Another process takes over a lease whose name has
+ * not changed for the length of a lease, so each renewal has another name.
+ */
+export const takeReplyLease = statement(
+  sql`insert into listeners (key, lease, changed_at, version) values (${LEASE_ROW}, ${p("lease")}, unixepoch() * 1000, 0)
+    on conflict (key) do update set lease = excluded.lease, changed_at = excluded.changed_at
+      where lease is null or lease in (select value from json_each(${p("from")}))`,
 );
 
-/** Leases at most `limit` of the {@link candidates}, the first of each account first. */
-export const claimListeners = statement(
-  sql`update listeners set lease = ${p("lease")} where key in (
-    select key from ${candidates} order by ${place} limit ${p("limit")})
-    returning key, position, version`,
+/** Gives the lease back. */
+export const releaseReplyLease = statement(
+  sql`update listeners set lease = null where key = ${LEASE_ROW} and ${mine}`,
+);
+
+/** Keys that changed after `version`, at most `limit`, by their version. */
+export const changedReplies = statement(
+  sql`select key, position, version from listeners where version > ${p("version")} order by version limit ${p("limit")}`,
   { returns: rowsOf<[key: string, position: string | null, version: number]>() },
 );
 
-/** Gives the leases of a process a new name. Two reads by another process that see the same name are too far apart. */
-export const renewListeners = statement(
-  sql`update listeners set lease = ${p("lease")} where ${mine} returning key`,
-  { returns: rowsOf<[key: string]>() },
-);
-
-/**
- * Listeners of a process, the last of each account first, and {@link candidates} in the opposite order; at most `limit`
- * of each.
- */
-export const placesOfListeners = statement(
-  sql`select * from (select key, 1, ${place} as place from listeners l where ${mine} order by place desc limit ${p("limit")})
-    union all select * from (select key, 0, ${place} as place from ${candidates} order by place limit ${p("limit")})`,
-  { returns: rowsOf<[key: string, mine: 0 | 1, place: number | null]>() },
-);
-
-/** Gives listeners back: those in `keys` (JSON list). */
-export const releaseListeners = statement(
-  sql`update listeners set lease = null where key in (select value from json_each(${p("keys")})) and ${mine}`,
-);
-
-/** Listeners of a process that changed after `version`. */
-export const changedListeners = statement(
-  sql`select key from listeners where version > ${p("version")} and ${mine}`,
-  { returns: rowsOf<[key: string]>() },
-);
-
-/** Stores how far the answers of a listener were handled, while its lease is still held. */
-export const moveListener = statement(
+/** Stores how far the replies of a key were handled, while the lease is still held. */
+export const moveReplies = statement(
   sql`update listeners set position = ${p("position")} where key = ${p("key")} and ${mine}`,
 );
 
-/** Channels and links of listeners in `keys` (JSON list), in no order. `link`: 1 for a link. */
-export const membersOfListeners = statement(
+/** Channels and links of the keys in `keys` (JSON list), in no order. `link`: 1 for a link. */
+export const membersOfReplies = statement(
   sql`select c.listener, c.type, c.id, c.account_id, coalesce(c.secret ->> '$.address', ''), 0, c.listen_error
       from channels c where c.listener in (select value from json_each(${p("keys")})) and c.state <> 'gone'
         and exists (select 1 from accounts where id = c.account_id and deleted_at is null)
@@ -114,7 +75,7 @@ export const membersOfListeners = statement(
  * Records since when and why the answers of channels (`ids`, JSON list) do not arrive; `code` null: they do. What a
  * test found (`replies_…`) stays until a test (`test`: 1) finds something else, since listening does not show it.
  */
-export const noteListening = statement(
+export const noteReplies = statement(
   sql`update channels set listen_error = ${p("code")},
       listen_error_at = case when ${p("code")} is null then null else ${p("now", channels.created_at)} end
     where id in (select value from json_each(${p("ids")})) and listen_error is not ${p("code")}
@@ -183,12 +144,12 @@ export function createMessagePruner(store: Store) {
 }
 
 /**
- * Deletes listeners that nothing has used since `before`, but for the newest, whose version others compare. Returns
+ * Deletes keys that nothing has used since `before`, but for the newest, whose version others compare. Returns
  * their number, at most `limit`.
  */
-export const pruneListeners = pruner(
+export const pruneReplies = pruner(
   sql`delete from listeners where key in (
-    select key from listeners l where changed_at < ${p("before", listeners.changed_at)} and lease is null
+    select key from listeners l where changed_at < ${p("before", listeners.changed_at)} and key <> ${LEASE_ROW}
       and version < (select max(version) from listeners)
       and not exists (select 1 from channels c where c.listener = l.key)
       and not exists (select 1 from channel_links c where c.listener = l.key) limit ${p("limit")})`,

@@ -3,12 +3,12 @@
 import { REPLY_LIMITS } from "../../../notification-limits.ts";
 import { OutboundError } from "../../../outbound/guard.ts";
 import {
-  keyOfListener,
-  type Listen,
-  type ListenEnd,
-  type ListenedChannel,
-  type Listening,
-} from "../../listen.ts";
+  type ReplyChannel,
+  type ReplyConnection,
+  type ReplyConnectionEnd,
+  type ReplySource,
+  replyKey,
+} from "../../reply-source.ts";
 import { HOLD_MOST, retryAfter } from "../../requests.ts";
 import { headersOf } from "./client.ts";
 import { parse } from "./payload.ts";
@@ -31,11 +31,11 @@ const REMEMBERED = 1_000;
 const FAULT = { least: 1, most: 300 };
 const REFUSAL = { least: 60, most: 300 };
 
-export const listen: Listen = {
+export const replies: ReplySource = {
   most: REPLY_LIMITS.topics,
   keyOf(address) {
     const { server, token, replies } = parse(address);
-    return replies === undefined ? null : keyOfListener("ntfy", server, token);
+    return replies === undefined ? null : replyKey("ntfy", server, token);
   },
   open,
 };
@@ -49,9 +49,9 @@ interface Line {
   readonly message?: unknown;
 }
 
-async function open(listening: Listening): Promise<ListenEnd> {
-  const { key, clock, outbound, signal, from } = listening;
-  const channels = [...listening.channels()];
+async function open(connection: ReplyConnection): Promise<ReplyConnectionEnd> {
+  const { key, clock, outbound, signal, from } = connection;
+  const channels = [...connection.channels()];
   const [first] = channels;
   if (!first) return { reason: "ok", ...FAULT, shows: false };
   const { server, token } = parse(first.address);
@@ -67,7 +67,7 @@ async function open(listening: Listening): Promise<ListenEnd> {
     if (status !== 200) {
       return refusalOf(status, retryAfter(headers["retry-after"], clock.wall()), channels.length);
     }
-    const spoke = await read(lines, by_topic, listening);
+    const spoke = await read(lines, by_topic, connection);
     return { reason: spoke ? "failed" : "unexpected_answer", ...FAULT, shows: false };
   } catch (error) {
     const reason = error instanceof OutboundError ? error.fault : "failed";
@@ -76,7 +76,7 @@ async function open(listening: Listening): Promise<ListenEnd> {
     const splits = reason === "answer_too_large" && channels.length > 1;
     const flooded = reason === "answer_too_large" && !splits;
     // It goes on from now, or the server would repeat the flood for as long as it keeps messages.
-    if (flooded && !signal.aborted) await listening.took(null, clock.wall() + 1 + OVERLAP);
+    if (flooded && !signal.aborted) await connection.handle(null, clock.wall() + 1 + OVERLAP);
     const waits = is_final || flooded;
     return { reason, ...(waits ? REFUSAL : FAULT), shows: is_final, splits };
   }
@@ -87,12 +87,12 @@ const sinceOf = (from: number, now: number): number =>
   Math.max(0, Math.floor(Math.min(from, now)) - OVERLAP);
 
 /** Whose share of look-ups is used: of no account if several listen, since each would then depend on what one does. */
-const ownerOf = (channels: readonly ListenedChannel[], key: string): string => {
+const ownerOf = (channels: readonly ReplyChannel[], key: string): string => {
   const accounts = new Set(channels.map(({ account_id }) => account_id));
   return accounts.size === 1 ? channels[0]!.account_id : key;
 };
 
-function refusalOf(status: number, retry_after: number | null, topics: number): ListenEnd {
+function refusalOf(status: number, retry_after: number | null, topics: number): ReplyConnectionEnd {
   const reason = `status_${status}`;
   if (status === 429) {
     const least = Math.min(Math.max(retry_after ?? 0, REFUSAL.least), HOLD_MOST);
@@ -107,8 +107,8 @@ function refusalOf(status: number, retry_after: number | null, topics: number): 
 /** Hands over the replies in `lines`, each once. False if something other than an ntfy server wrote them. */
 async function read(
   lines: AsyncIterable<string>,
-  by_topic: ReadonlyMap<string, ListenedChannel>,
-  { clock, took, works }: Listening,
+  by_topic: ReadonlyMap<string, ReplyChannel>,
+  { clock, handle, works }: ReplyConnection,
 ): Promise<boolean> {
   const began = clock.elapsed();
   const seen = new Set<string>();
@@ -132,13 +132,13 @@ async function read(
       typeof message !== "string" ||
       seen.has(id)
     ) {
-      await took(null, position);
+      await handle(null, position);
       continue;
     }
     seen.add(id);
     if (seen.size > REMEMBERED) seen.delete(seen.values().next().value!);
     const { channel_id } = channel;
-    await took({ kind: "code", channel_id, code: message.trim() }, position);
+    await handle({ kind: "code", channel_id, code: message.trim() }, position);
   }
   return spoke;
 }

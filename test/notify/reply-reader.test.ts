@@ -1,4 +1,4 @@
-/** The listener: one process for each connection, what it does after faults, and how it goes on (§19.8). */
+/** The reader of replies: one process of all, what it does after faults, and how it goes on (§19.8). */
 
 import { expect, test } from "bun:test";
 import { openStore } from "../../db/store/open.ts";
@@ -13,8 +13,8 @@ import { addReplies, buttonOf, createRepliesPerson } from "../support/replies.ts
 import { createTestStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
-const ntfyOf = ({ listener }: Pick<TestApp, "listener">) =>
-  listener.health().find(({ channel }) => channel === "ntfy")!;
+const ntfyOf = ({ reply_reader }: Pick<TestApp, "reply_reader">) =>
+  reply_reader.health().find(({ channel }) => channel === "ntfy")!;
 
 async function createWorld() {
   const { url: database_url } = await createTestStore();
@@ -38,7 +38,7 @@ async function createWorld() {
     async advance(seconds: number, clocks: readonly TestClock[] = [clock], apps = [app]) {
       for (let i = 0; i < seconds; i++) {
         for (const one of clocks) await one.advance(1);
-        for (const one of apps) await one.listener.settled();
+        for (const one of apps) await one.reply_reader.settled();
       }
     },
   };
@@ -55,7 +55,7 @@ test("one process listens; at its stop another goes on, and a reply sent between
   expect(ntfy.listening()).toEqual([[topic]]);
   expect(ntfyOf(other).connections).toBe(0);
   ntfy.treatSubscriptions(503);
-  await app.listener.stop();
+  await app.reply_reader.stop();
   await until(() => ntfy.listening().length === 0);
   await tap(sent, "Yes");
   ntfy.treatSubscriptions("ok");
@@ -75,7 +75,7 @@ test("codes that the service repeats after a break keep no new one from counting
     await ended(id);
   }
   const { id, sent } = await ask();
-  await app.listener.stop();
+  await app.reply_reader.stop();
   const other = await start(clock);
   await tap(sent, "No");
   await advance(2, [clock], [other]);
@@ -132,7 +132,7 @@ test("after a restart of the server the subscription goes back a minute, and eac
   expect((await ended(second.id)).answer).toBe("No");
   const { body } = await agent.send("GET /v1/inbox");
   expect(body.items).toHaveLength(2);
-  expect(app.listener.answers().ended).toBeUndefined();
+  expect(app.reply_reader.answers().ended).toBeUndefined();
 });
 
 test("a time of the server that was in the future leaves out no reply after a break [§19.8.4]", async () => {
@@ -338,7 +338,7 @@ test("a protected server that anybody may not write to is named by the test [§1
   expect(await read()).toMatchObject(refused);
   // That it can be read says nothing about it, in this process or in the next.
   ntfy.cut();
-  await app.listener.stop();
+  await app.reply_reader.stop();
   const next = await start(clock);
   await advance(5, [clock], [next]);
   await until(() => ntfy.listening().length === 1);
