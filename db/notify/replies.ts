@@ -11,15 +11,11 @@ import { channels } from "./schema.ts";
 const LEASE_ROW = sql`'lease'`;
 /** The lease is one of this process, a JSON list: one name, or two while it is not known whether a renewal was written. */
 const mine = sql`exists (select 1 from listeners where key = ${LEASE_ROW} and lease in (select value from json_each(${p("leases")})))`;
-/** Channels of newer versions are left to processes that know them. */
-const known = sql`(select value from json_each(${p("types")}))`;
-const served = sql`(exists (select 1 from channels c where c.listener = l.key and c.type in ${known})
-  or exists (select 1 from channel_links c where c.listener = l.key and c.type in ${known}))`;
 
-/** The lease of the process that reads replies, null without one, and whether there is anything to read. */
+/** The lease of the process that reads replies, null without one, and the newest version; 0 if there are no keys. */
 export const replyLease = statement(
-  sql`select (select lease from listeners where key = ${LEASE_ROW}), exists (select 1 from listeners l where ${served})`,
-  { returns: rowOf<[lease: string | null, is_wanted: 0 | 1]>() },
+  sql`select (select lease from listeners where key = ${LEASE_ROW}), coalesce((select max(version) from listeners), 0)`,
+  { returns: rowOf<[lease: string | null, version: number]>() },
 );
 
 /**

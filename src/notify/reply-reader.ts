@@ -70,7 +70,6 @@ export function createReplyReader(options: ReplyReaderOptions) {
   const outage = createOutage({ clock, log, over: "listeners work again" });
   const failing = createFailureLog({ clock, log });
   const able = channels.filter(({ replies }) => replies);
-  const types = JSON.stringify(able.map(({ name }) => name));
   const keys = new Map<string, Key>();
   const counts: Record<string, number> = {};
   /** What the store is to say of channels, by their id: why their replies do not arrive. */
@@ -82,6 +81,8 @@ export function createReplyReader(options: ReplyReaderOptions) {
   let seen: { readonly lease: string | null; readonly since: number } | undefined;
   /** The newest version of a key that was read. */
   let version = 0;
+  /** The newest version when there was nothing to read: until it changes, the lease is not taken. */
+  let idle_version = 0;
   /** True if the keys have changed since their places were given. */
   let has_changed = false;
   let stopping = false;
@@ -142,13 +143,13 @@ export function createReplyReader(options: ReplyReaderOptions) {
 
   /** The lease that this process may take over; undefined while another one holds it, or nothing is to be read. */
   const freeLease = async (): Promise<string | null | undefined> => {
-    const [row] = await store.read(replyLease({ types }));
-    const [lease, is_wanted] = row!;
+    const [row] = await store.read(replyLease({}));
+    const [lease, newest] = row!;
     const now = clock.elapsed();
     // Each renewal has another name, so one that is seen for long was not renewed.
     if (seen?.lease !== lease) seen = { lease, since: now };
     const is_free = lease === null || now - seen!.since >= LEASE;
-    return is_free && is_wanted === 1 ? lease : undefined;
+    return is_free && newest !== idle_version ? lease : undefined;
   };
 
   /** Takes or renews the lease if it is time to. True if this process holds it. */
@@ -277,7 +278,10 @@ export function createReplyReader(options: ReplyReaderOptions) {
       if (has_changed) place();
       await flush();
       // Nothing is left to read: the store is left alone until there is.
-      if (keys.size === 0) await release();
+      if (keys.size === 0) {
+        idle_version = version;
+        await release();
+      }
     }
     outage.works();
   };

@@ -47,7 +47,6 @@ const BOUNDED: readonly (readonly [part: string, bound: string])[] = [
   ["row_number() over (partition by account_id order by", "the window of a look"],
   ["and silent_since is not null and silent_due_at is null limit", "the limit"],
   ["from t where is_reminder or not was_shown", "targets of the questions of a step"],
-  ["order by key limit 1000)", "2,000 listeners without a process, and 20 channels of each"],
   ["with recursive a(id) as", "the limit: accounts of one read"],
   ["row_number() over (partition by m.channel_id", "messages that one claim takes"],
   ["join webhook_messages m on m.seq in", "webhooks with a message that is due"],
