@@ -205,7 +205,7 @@ webTest(
     await card(page, "Two?").getByRole("textbox").fill("half of an ans");
     await card(page, "Three?").getByRole("button", { name: "Yes" }).focus();
     await agent.send(`DELETE /v1/questions/${second.id}`);
-    await page.getByText("Question cancelled. Your draft wasn't sent.").waitFor();
+    await page.getByText("Question cancelled. What you typed is kept.").waitFor();
     expect(await page.evaluate(() => document.activeElement?.textContent)).toContain("Yes");
     // The same holds for the last question.
     await agent.send(`DELETE /v1/questions/${third.id}`);

@@ -25,6 +25,9 @@ export const QuestionHistory = later(
 export const EndedQuestion = later(
   async () => (await import("./questions/ended-question.tsx")).EndedQuestion,
 );
+export const RefusedAnswer = later(
+  async () => (await import("./questions/refused-answer.tsx")).RefusedAnswer,
+);
 export const ReachLine = later(async () => (await import("./account/reach-line.tsx")).ReachLine);
 export const RecoveryLine = later(
   async () => (await import("./account/recovery/recovery-line.tsx")).RecoveryLine,

@@ -5,7 +5,7 @@
 
 import { createIdempotencyKey } from "../../client/idempotency.ts";
 import { createListeners } from "../observable.ts";
-import type { Question } from "./api.ts";
+import type { LateSubject, Refusal } from "./kept-answers.ts";
 import { copyShared, tab } from "./storage.ts";
 import type { Store } from "./store.ts";
 
@@ -27,6 +27,7 @@ export function draftOf<T>(name: string): Draft<T> | null {
 
 /** Saves a draft. A changed value must be sent under another key, so `sent_as` is then null. */
 export function keepDraft<T>(name: string, value: T, sent_as: string | null = null): void {
+  lookUp(name);
   try {
     tab.set(PREFIX + name, JSON.stringify({ value, sent_as }));
   } catch {
@@ -67,40 +68,101 @@ export function keepDraftsOf(account_id: string): void {
 /** Name of the draft of the form that edits this task. */
 export const editOf = (task_id: string): string => `edit ${task_id}`;
 
-function isPending({ held }: Store, id: string): boolean {
-  return held("questions", id)?.status === "pending";
-}
+/** What a draft is about. `status`: null while it can still be sent. */
+type Subject = LateSubject & { readonly status: Refusal | null };
 
-/**
- * True if the subject of a draft still needs it, by the kind of draft. A draft's name is its kind
- * and the id of its subject.
- */
-const FOR: Readonly<Record<string, (store: Store, id: string) => boolean>> = {
-  answer: isPending,
-  note: isPending,
-  edit: ({ held }, id) => held("tasks", id) !== undefined,
-  message: ({ held }, id) => held("keys", id) !== undefined,
+const questionOf: SubjectOf = ({ held }, id) => {
+  const { key_id, prompt = "", status = "gone" } = held("questions", id) ?? {};
+  return { id, ...(key_id && { key_id }), prompt, status: status === "pending" ? null : status };
 };
 
-/**
- * Called with a question that expired while its answer was being written, and with the text so far.
- */
-export type OnLate = (question: Question, text: string) => void;
+type SubjectOf = (store: Store, id: string) => Subject;
 
-/** Removes drafts whose subject is gone or closed, once the lists are loaded. */
-export function forgetObsoleteDrafts(store: Store, onLate: OnLate): void {
-  if (store.loads() === 0) return;
-  const late = new Map<Question, string>();
-  for (const name of tab.names().sort()) {
-    if (!name.startsWith(PREFIX)) continue;
-    const [kind = "", id = ""] = name.slice(PREFIX.length).split(" ");
-    if (FOR[kind]?.(store, id) !== false) continue;
-    const question = store.held("questions", id);
-    if ((kind === "answer" || kind === "note") && question?.status === "expired") {
-      const text = draftOf<string>(name.slice(PREFIX.length))?.value.trim() ?? "";
-      if (text !== "") late.set(question, [late.get(question) ?? [], text].flat().join("\n"));
+/** The subject of a draft, by its kind. A draft's name is its kind and the id of its subject. */
+const SUBJECTS: Readonly<Record<string, SubjectOf>> = {
+  answer: questionOf,
+  note: questionOf,
+  edit({ held }, id) {
+    const { key_id, title: prompt = "" } = held("tasks", id) ?? {};
+    return { id, ...(key_id && { key_id }), prompt, status: key_id ? null : "task" };
+  },
+  message({ held }, id) {
+    const key = held("keys", id);
+    return { id, prompt: key?.label ?? "", status: key ? null : "agent" };
+  },
+};
+
+/** The text of a draft: as it is, or of the fields of a task that were changed. */
+function textOf(value: string | { readonly changes?: Readonly<Record<string, unknown>> }): string {
+  if (typeof value === "string") return value.trim();
+  const { title, description, status_note } = value.changes ?? {};
+  return [title, description, status_note].filter(Boolean).join("\n");
+}
+
+/** Questions that this tab has answered: what else was typed for them is not needed. */
+const answered = new Set<string>();
+/** Notes that the person answers the question here; with false, that it was not answered. */
+export const noteAnswered = (id: string, here = true): void => {
+  if (here) answered.add(id);
+  else answered.delete(id);
+};
+
+/** Notes what the draft of this name is about. */
+let lookUp: (name: string) => Subject | undefined = () => undefined;
+
+/**
+ * Returns a function that removes drafts whose subject has ended, once the lists are loaded. `keep` gets what the person
+ * had typed; the draft stays while it returns false.
+ */
+export function createDraftKeeper(
+  store: Store,
+  keep: (subject: LateSubject, text: string, why: Refusal) => boolean,
+): () => void {
+  /** What is known of subjects from before they were deleted. */
+  const known = new Map<string, Subject>();
+  lookUp = (name) => {
+    const [kind = "", id = ""] = name.split(" ");
+    const subject = SUBJECTS[kind]?.(store, id);
+    if (subject && (subject.status === null || !known.has(id))) known.set(id, subject);
+    return subject;
+  };
+  return () => {
+    const late = new Map<string, { texts: string[]; names: string[]; why: Refusal }>();
+    for (const name of tab.names().sort()) {
+      if (!name.startsWith(PREFIX)) continue;
+      const draft = name.slice(PREFIX.length);
+      const subject = lookUp(draft);
+      if (!subject || store.loads() === 0 || subject.status === null) continue;
+      const { id } = subject;
+      const found = late.get(id) ?? { texts: [], names: [], why: subject.status };
+      found.texts.push(textOf(draftOf<string>(draft)?.value ?? ""));
+      found.names.push(name);
+      late.set(id, found);
     }
-    tab.remove(name);
-  }
-  for (const [question, text] of late) onLate(question, text);
+    for (const [id, { texts, names, why }] of late) {
+      const text = texts.filter(Boolean).join("\n");
+      const { status: _, ...subject } = known.get(id)!;
+      if (text !== "" && !answered.has(id) && !keep(subject, text, why)) continue;
+      for (const name of names) tab.remove(name);
+    }
+  };
+}
+
+/** What the tab kept when its sign-in ended elsewhere: only in memory, since the browser must forget the account. */
+let remembered: readonly (readonly [name: string, value: string])[] = [];
+
+/** Remembers the tab's drafts; call it before its storage is cleared. */
+export function rememberDrafts(): void {
+  remembered = tab.names().map((name) => [name, tab.get(name) ?? ""]);
+}
+
+/** True if the person had typed something. */
+export const hasRemembered = (): boolean =>
+  remembered.some(([name]) => name.startsWith(PREFIX) && !name.startsWith(`${PREFIX}late `));
+
+/** Call it at a sign-in: drafts of the same account are there again, others are forgotten. */
+export function restoreDrafts(account_id: string | null): void {
+  const is_same = remembered.some(([name, value]) => name === OWNER && value === account_id);
+  for (const [name, value] of is_same ? remembered : []) tab.set(name, value);
+  remembered = [];
 }

@@ -3,6 +3,7 @@
  * reached, each under one idempotency key (§5.7.4, §8).
  */
 
+import { createIdempotencyKey } from "../../client/idempotency.ts";
 import { createListeners, createObservable } from "../observable.ts";
 import { faultOf, LATER, type Question, UNKNOWN_SIGN_IN, withIdempotencyKey } from "./api.ts";
 import type { Calls } from "./pace.ts";
@@ -19,7 +20,7 @@ export interface GivenAnswer {
 /** An answer that waits for the server, or that it refused. */
 export interface KeptAnswer extends GivenAnswer {
   readonly question_id: string;
-  /** The agent that asked; an answer that an earlier version kept lacks it. */
+  /** The agent that asked; absent if that is not known. */
   readonly key_id?: string;
   /** The beginning of the prompt, for the person: the question itself may be gone by then. */
   readonly prompt: string;
@@ -34,10 +35,15 @@ export interface KeptAnswer extends GivenAnswer {
 }
 
 /**
- * How the question ended, or `gone`; `invalid` if the server, or a program on the way to it, does not accept
+ * How the question ended, or `gone`; `task` and `agent`: a text for one that was deleted; `invalid` if the server, or a program on the way to it, does not accept
  * this answer.
  */
-type Refusal = Exclude<Question["status"], "pending"> | "gone" | "invalid";
+export type Refusal =
+  | Exclude<Question["status"], "pending">
+  | "gone"
+  | "task"
+  | "agent"
+  | "invalid";
 
 /** Name in local storage, which is cleared at sign-out. */
 const NAME = "answers";
@@ -64,6 +70,11 @@ interface KeptAnswersOptions {
   readonly ended: AbortSignal;
   /** Id of the account whose answers are kept; null until it is known. */
   readonly accountId: () => string | null;
+}
+
+/** What a text was about: a question, a task or an agent. `prompt`: its text, title or name; empty if not known. */
+export interface LateSubject extends Pick<KeptAnswer, "key_id" | "prompt"> {
+  readonly id: string;
 }
 
 export type KeptAnswers = ReturnType<typeof createKeptAnswers>;
@@ -180,7 +191,7 @@ export function createKeptAnswers({ calls, store, ended, accountId }: KeptAnswer
 
     /**
      * Keeps an answer to send it later, or to show why it was `refused`; false if it cannot be
-     * kept. Answers to permission prompts never are: what they allow may have changed by then.
+     * kept. Answers to permission prompts never are, to be sent: what they allow may have changed by then.
      */
     add(
       { id, key_id, prompt, action }: Question,
@@ -188,7 +199,7 @@ export function createKeptAnswers({ calls, store, ended, accountId }: KeptAnswer
       refused: Refusal | null = null,
     ): boolean {
       const others = kept.get().filter(({ question_id }) => question_id !== id);
-      if (action || others.length >= MOST) return false;
+      if ((action && refused === null) || others.length >= MOST) return false;
       const one = { ...given, question_id: id, key_id, prompt: beginningOf(prompt), refused };
       const added = change((answers) => [
         ...answers.filter(({ question_id }) => question_id !== id),
@@ -196,6 +207,30 @@ export function createKeptAnswers({ calls, store, ended, accountId }: KeptAnswer
       ]);
       if (added && store.connection() === "live") arm(AGAIN);
       return added;
+    },
+
+    /**
+     * Keeps a text that was still being written when its `subject` ended, below another one that is kept; false if it
+     * cannot be kept now.
+     */
+    addLate(subject: LateSubject, text: string, why: Refusal): boolean {
+      const { id, key_id, prompt } = subject;
+      const before = kept.get().find(({ question_id }) => question_id === id);
+      // Its own answer still waits.
+      if (before?.refused === null) return false;
+      if (before && `${before.answer}\n${before.note}`.includes(text)) return true;
+      const answer = before ? `${before.answer}\n${text}` : text;
+      const one: KeptAnswer = {
+        question_id: id,
+        ...(key_id !== undefined && { key_id }),
+        prompt: beginningOf(prompt),
+        answer,
+        key: createIdempotencyKey(),
+        refused: why,
+        draft: true,
+      };
+      if (!before && kept.get().length >= MOST) return false;
+      return change((answers) => [...answers.filter((other) => other.question_id !== id), one]);
     },
 
     /** Sends a refused answer once more: the person asks for it. */

@@ -1,11 +1,11 @@
 /** The session of this browser: the token and everything that depends on it. */
 
-import { createIdempotencyKey, randomText } from "../../client/idempotency.ts";
+import { randomText } from "../../client/idempotency.ts";
 import { onWorkerMessage } from "../messages.ts";
 import { createObservable } from "../observable.ts";
 import { type Api, createApi, faultOf } from "./api.ts";
 import { type Archive, createArchive, forgetArchive } from "./archive.ts";
-import { forgetObsoleteDrafts, keepDraftsOf, type OnLate } from "./drafts.ts";
+import { createDraftKeeper, keepDraftsOf, rememberDrafts, restoreDrafts } from "./drafts.ts";
 import {
   createKeptAnswers,
   type KeptAnswers,
@@ -161,15 +161,13 @@ function createKnownStore(ended: AbortSignal): Store {
     stopWaiting();
     confirmToken();
   });
-  // An answer that was being written when its question expired can still be sent as a message.
-  const keepLate: OnLate = (question, answer) => {
+  // A text that was being written when its question ended can still be copied, or sent as a message.
+  const keepDrafts = createDraftKeeper(store, (...late) => {
     const current = session.get();
-    const kept = current?.store === store ? current.keptAnswers : null;
-    if (!kept || kept.all().some(({ question_id }) => question_id === question.id)) return;
-    kept.add(question, { answer, key: createIdempotencyKey(), draft: true }, "expired");
-  };
+    return current?.store === store && current.keptAnswers.addLate(...late);
+  });
   store.subscribe(() => {
-    forgetObsoleteDrafts(store, keepLate);
+    if (!ended.aborted) keepDrafts();
     forgetObsoleteSecrets(store);
   });
   return store;
@@ -191,6 +189,7 @@ export function signIn(token: string, account_id: string, is_new = false): void 
   local.set(ACCOUNT, account_id);
   keepToken(token);
   restoreUnsent(account_id);
+  restoreDrafts(account_id);
   unmadeChanges.set([]);
   open(token, { is_new });
 }
@@ -324,6 +323,7 @@ export async function leave(why: SignOutReason): Promise<void> {
   if (is_forced) unmadeChanges.set(session.get()?.waitingChanges.waiting() ?? []);
   session.get()?.ended.abort();
   if (is_forced) rememberUnsent(local.get(ACCOUNT));
+  if (is_forced) rememberDrafts();
   forgetNewKeySecret();
   const shared = eraseKept();
   location.hash = "";
@@ -346,7 +346,10 @@ async function follow(token: string): Promise<void> {
   const current = session.get();
   const same = current?.store.account()?.id === local.get(ACCOUNT);
   if (!current || !same) {
-    if (!current) restoreUnsent(local.get(ACCOUNT));
+    if (!current) {
+      restoreUnsent(local.get(ACCOUNT));
+      restoreDrafts(local.get(ACCOUNT));
+    }
     return location.reload();
   }
   await continueWith(token);

@@ -2,6 +2,7 @@
 
 import { Fragment, useSyncExternalStore } from "react";
 import { retryMessage } from "../../state/api.ts";
+import { hasRemembered } from "../../state/drafts.ts";
 import { type KeptAnswer, onUnsent, unsentAnswers } from "../../state/kept-answers.ts";
 import { createAccount } from "../../state/new-account.ts";
 import { lastSignOut, type SignOutReason } from "../../state/session.ts";
@@ -87,6 +88,11 @@ export function Welcome() {
         <div role="status" className="mt-6 rounded-xl bg-sunken px-4 py-3 text-soft">
           <p>{message}</p>
           {unsent.length > 0 && <Unsent answers={unsent} />}
+          {hasRemembered() && (
+            <p className="mt-2 text-sm">
+              What you had typed is kept until you leave this page: sign in to the same account.
+            </p>
+          )}
           <UnmadeChanges />
         </div>
       )}

@@ -9,6 +9,7 @@ import { classes } from "../../ui/classes.ts";
 import { FieldForm } from "../../ui/field-form.tsx";
 import { BackLink, Facts, Heading, Section } from "../../ui/parts.tsx";
 import { TrialNote, useTrialEnd } from "../account/trial.tsx";
+import { RefusedAnswers } from "../questions/kept-answers.tsx";
 import { go, useRoute } from "../route.ts";
 import { useChange } from "../use-change.ts";
 import { useKey, useSession } from "../use-store.ts";
@@ -43,6 +44,7 @@ export function AgentView({ id }: { id: string }) {
     return (
       <>
         <Heading>Agent not found</Heading>
+        <RefusedAnswers />
         <ButtonLink variant="quiet" href="#/agents">
           Back to agents
         </ButtonLink>

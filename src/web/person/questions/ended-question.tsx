@@ -14,10 +14,10 @@ import { Permission } from "../views.ts";
 import { WriteButton } from "../write-button.tsx";
 import { DeliveryLine } from "./delivery-line.tsx";
 import { EndedDraft } from "./draft-view.tsx";
-import { LateAnswer, lateAnswer } from "./kept-answers.tsx";
 import { AgentLink, TaskLink } from "./question-card.tsx";
 import { Fallback, QuestionContext } from "./question-context.tsx";
 import { OutcomeLine } from "./questions.tsx";
+import { LateAnswer, lateAnswer } from "./refused-answer.tsx";
 import { useDetails } from "./use-details.ts";
 
 export function EndedQuestion({ question }: { question: Question }) {
@@ -121,6 +121,7 @@ function AnswerLate({ question }: { question: Question }) {
                 key={answer}
                 question={question}
                 given={{ answer }}
+                why="expired"
                 onSent={() => setSent(true)}
               >
                 <bdi dir="auto" className="said min-w-0">
@@ -159,6 +160,7 @@ function LateText({ question, onSent }: { question: Question; onSent: () => void
       <LateAnswer
         question={question}
         given={{ answer: text.trim() }}
+        why="expired"
         disabled={text.trim() === ""}
         onSent={() => {
           forget();

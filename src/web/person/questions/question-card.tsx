@@ -5,7 +5,7 @@ import { type FocusEvent, type KeyboardEvent, Suspense, useEffect, useRef, useSt
 import { createIdempotencyKey } from "../../../client/idempotency.ts";
 import { after, elapsed } from "../../clock.ts";
 import { type Fault, faultOf, type Question, withIdempotencyKey } from "../../state/api.ts";
-import { draftOf, forgetDraft, keepDraft } from "../../state/drafts.ts";
+import { draftOf, forgetDraft, keepDraft, noteAnswered } from "../../state/drafts.ts";
 import type { GivenAnswer } from "../../state/kept-answers.ts";
 import { Ago } from "../../ui/ago.tsx";
 import { Part } from "../../ui/boundary.tsx";
@@ -114,7 +114,11 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
   /** Keeps an answer that the server has not confirmed; false if it cannot be kept. */
   const keep = (): boolean => {
     const kept = keptAnswers.add(question, attempt.current);
-    if (kept) toast("Your answer will be sent when the server can be reached.");
+    if (kept) {
+      noteAnswered(id);
+      forgetDraft(noteName(id));
+      toast("Your answer will be sent when the server can be reached.");
+    }
     return kept;
   };
 
@@ -143,6 +147,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
       if (keep()) return true;
     }
     setSending(text);
+    noteAnswered(id);
     // Called before the request, since the event may arrive before the response.
     onAnswer({ answer: text, lost: false });
     try {
@@ -155,6 +160,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
       return true;
     } catch (error) {
       const why = faultOf(error);
+      noteAnswered(id, false);
       if (why.code !== "question_not_pending") {
         const is_lost = why.code === "repeatable";
         onAnswer(is_lost ? { answer: text, lost: true } : null);
@@ -164,9 +170,12 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
       }
       toast(why.message, { bad: true });
       const found = await api.questions.get.query({ question_id: question.id }).catch(() => null);
-      // The person can still send it as a message.
-      if (found?.status === "expired" && !action)
-        keptAnswers.add(question, attempt.current, "expired");
+      // The person can still copy it, or send it as a message.
+      const status = found?.status ?? "gone";
+      if (status !== "pending") {
+        if (!action) keptAnswers.add(question, attempt.current, status);
+        else if (given.note !== undefined) keptAnswers.addLate(question, given.note, status);
+      }
       if (found) store.put("questions", found);
       return true;
     } finally {
@@ -177,6 +186,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
   /** Takes back an answer that waits to be sent; its text becomes a draft again. */
   const change = () => {
     keptAnswers.drop(id);
+    noteAnswered(id, false);
     onAnswer(null);
     if (!waiting) return;
     const { options, draft = "" } = question;

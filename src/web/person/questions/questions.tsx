@@ -81,7 +81,7 @@ export function Pending({ questions }: { questions: readonly Question[] }) {
         const drafted = drafts.current.delete(id);
         answered.current.delete(id);
         if (!here && (had_focus || drafted)) {
-          const unsent = drafted ? " Your draft wasn't sent." : "";
+          const unsent = drafted ? " What you typed is kept." : "";
           toast(`${ENDED[ended?.status ?? "cancelled"]}.${unsent}`, {
             href: `#/questions/${id}`,
             says_more: drafted,

@@ -2,9 +2,9 @@
  * Edits a task. Only fields that the person changed are sent, so that other people's changes stay.
  */
 
-import { type FormEvent, type ReactNode, useEffect, useState } from "react";
+import { type FormEvent, type ReactNode, useState } from "react";
 import type { Status, Task } from "../../state/api.ts";
-import { editOf, forgetDraft } from "../../state/drafts.ts";
+import { editOf } from "../../state/drafts.ts";
 import { Button } from "../../ui/button.tsx";
 import { SelectField, TextField } from "../../ui/field.tsx";
 import { FormProblem, Problem } from "../../ui/parts.tsx";
@@ -42,20 +42,18 @@ interface TaskFormProps {
 }
 
 export function TaskForm({ task, gone, onDone }: TaskFormProps) {
-  const { api, store, waitingChanges } = useSession();
+  const { api, store, waitingChanges, keptAnswers } = useSession();
   const { busy, fault, run } = useAction();
   const [slip, setSlip] = useState<string>();
   const now = valuesOf(task);
   const draft = useDraft(editOf(task.id), { start: now, changes: {} as Partial<Values> });
   const { start, changes } = draft.value;
-  // The form of a deleted task cannot be opened again, so its draft is dropped.
-  useEffect(() => (gone ? () => forgetDraft(editOf(task.id)) : undefined), [gone, task.id]);
   // Untouched fields follow changes made elsewhere.
   const value = { ...now, ...changes };
   const isMounted = useIsMounted();
   const change = (next: Values) => {
     // Changes made while it is being saved would be lost.
-    if (busy) return;
+    if (busy || gone) return;
     const touched = { ...changes, ...differences(next, value) };
     // A field that equals the current value again counts as untouched.
     const left = differences(touched, now);
@@ -64,6 +62,7 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
   };
   const done = () => {
     draft.forget();
+    if (gone) keptAnswers.drop(task.id);
     onDone();
   };
 
@@ -104,8 +103,14 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
 
   return (
     <form onSubmit={submit} className="space-y-5">
-      {gone && <Problem>This task was deleted. Your changes stay here until you close it.</Problem>}
-      <TaskTextFields value={value} onChange={change} fault={fault} hints={hints} busy={busy} />
+      {gone && <Problem>This task was deleted. Your changes are kept under Questions.</Problem>}
+      <TaskTextFields
+        value={value}
+        onChange={change}
+        fault={fault}
+        hints={hints}
+        busy={busy || gone}
+      />
       <div className="grid grid-cols-2 gap-4">
         <SelectField
           label="Status"

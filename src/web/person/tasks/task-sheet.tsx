@@ -12,6 +12,7 @@ import { Badge, Facts, Problem, ProgressBar } from "../../ui/parts.tsx";
 import { Prose } from "../../ui/prose.tsx";
 import { useAction } from "../../ui/use-action.ts";
 import { TrialNote, useTrialEnd } from "../account/trial.tsx";
+import { RefusedAnswers } from "../questions/kept-answers.tsx";
 import { QuestionRow } from "../questions/question-row.tsx";
 import { useChange } from "../use-change.ts";
 import { labelOf, useKey, useSession, useStore, useTask } from "../use-store.ts";
@@ -48,7 +49,10 @@ export function TaskSheet({ id, onClose }: { id: string | null; onClose: () => v
       ) : task ? (
         <Details key={task.id} task={task} onEdit={() => setEditing(true)} onGone={onClose} />
       ) : (
-        <p className="text-soft">Task not found. It may have been deleted.</p>
+        <>
+          <RefusedAnswers />
+          <p className="text-soft">Task not found. It may have been deleted.</p>
+        </>
       )}
     </Sheet>
   );
