@@ -195,7 +195,7 @@ interface ErrorOptions {
   /** A sentence about this case for people, never with a value that was sent. */
   readonly detail?: string;
   readonly fields?: FieldReasons;
-  /** Seconds for `Retry-After`, if not the default of the code. */
+  /** Seconds for `Retry-After`, if not the default of the code. The message ends with them in words. */
   readonly retry_after?: number;
   /** The cause, for the log alone. */
   readonly cause?: unknown;
@@ -224,7 +224,8 @@ export class ServiceError extends Error {
     options: ErrorOptions = {},
   ) {
     const kind: ErrorKind = ERRORS[code];
-    super(options.detail ?? `${kind.title}.`, { cause: options.cause });
+    const { detail = `${kind.title}.`, retry_after, cause } = options;
+    super(retry_after === undefined ? detail : `${detail} ${againIn(retry_after)}`, { cause });
     this.status = kind.status;
     this.fields = options.fields;
     this.summary =
@@ -236,6 +237,12 @@ export class ServiceError extends Error {
     this.close = options.close ?? false;
     this.ended = options.ended ?? false;
   }
+}
+
+/** The sentence that says when to try again, for people who do not see `Retry-After`. */
+function againIn(seconds: number): string {
+  const [count, unit] = seconds < 60 ? [seconds, "second"] : [Math.ceil(seconds / 60), "minute"];
+  return `Try again in ${count} ${unit}${count === 1 ? "" : "s"}.`;
 }
 
 /** Throws the error of this code. */

@@ -55,8 +55,10 @@ export const textResult = (text: string) => ({ content: [say(text)] });
 export function toolFailure(error: ServiceError, modern: boolean) {
   const data = problemData(error);
   const reasons = Object.entries(error.fields ?? {}).map(([name, why]) => `${name} ${why}.`);
-  const again = error.retry_after === undefined ? [] : [`Try again in ${error.retry_after} s.`];
-  const text = [`${error.code}: ${error.message}`, ...reasons, ...again].join("\n");
+  const { message, retry_after } = error;
+  const says_when = retry_after === undefined || message.includes("Try again in");
+  const again = says_when ? [] : [`Try again in ${retry_after} s.`];
+  const text = [`${error.code}: ${message}`, ...reasons, ...again].join("\n");
   return {
     isError: true,
     content: [say(text)],

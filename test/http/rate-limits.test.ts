@@ -1,6 +1,8 @@
 /** Rate limits on every surface: who is charged, for what, and what the responses say about it. */
 
 import { expect, test } from "bun:test";
+import { ServiceError } from "../../src/errors.ts";
+import { toolFailure } from "../../src/mcp/result.ts";
 import { startTestApp } from "../support/app.ts";
 import {
   claim,
@@ -219,7 +221,7 @@ test("every call of a tRPC batch is charged separately [§10.6.2]", async () => 
   const whole = await untilLimited(() => batch(names(21), other.secret));
   expect([whole.count, whole.answer.status]).toEqual([118, 429]);
   expect(whole.answer.body[0]?.error.message ?? whole.answer.body.error.message).toBe(
-    "Too many requests.",
+    "Too many requests. Try again in 1 second.",
   );
 
   const address = newAddress();
@@ -233,7 +235,7 @@ test("every call of a tRPC batch is charged separately [§10.6.2]", async () => 
   expect(refused.filter((code: string) => code === "rate_limited").length).toBe(12);
   expect(over.body.every((call: any) => call.error.data.httpStatus >= 401)).toBe(true);
   const messages = over.body.map((call: any) => call.error.message);
-  expect(messages.filter((text: string) => text === "Too many requests.").length).toBe(12);
+  expect(messages.filter((text: string) => text.startsWith("Too many requests.")).length).toBe(12);
 });
 
 test("wrong pairing codes are limited to 10 a minute for an address, and to 60 for a /48 [§5.14.4]", async () => {
@@ -339,4 +341,19 @@ test("RATE_LIMITS=off limits nothing and sends no rate limit headers", async () 
       expect([headers.get("ratelimit"), headers.get("ratelimit-policy")]).toEqual([null, null]);
     }
   }
+});
+
+test("a refusal says in words when to try again, on every surface [§9.1.1] [§10.6.2]", async () => {
+  const headers = newAddress();
+  const make = (path: string) => exchange(app.url, "POST", path, { headers });
+  await untilLimited(() => make("/v1/accounts"));
+  const words = "Too many requests. Try again in 60 minutes.";
+  expect((await make("/v1/accounts")).body.detail).toBe(words);
+  const rpc = await exchange(app.url, "POST", "/trpc/accounts.create", { headers, body: "{}" });
+  expect(rpc.body.error.message).toBe(words);
+  await clock.advance(3_570);
+  expect((await make("/v1/accounts")).body.detail).toMatch(/ Try again in \d\d seconds\.$/);
+
+  const { content } = toolFailure(new ServiceError("rate_limited", { retry_after: 3_600 }), true);
+  expect(content).toEqual([{ type: "text", text: `rate_limited: ${words}` }]);
 });

@@ -79,3 +79,12 @@ webTest("a part of a view that fails says so, and the others work", async () => 
   await page.getByRole("link", { name: "Account" }).click();
   await page.getByRole("heading", { name: "Token" }).waitFor();
 });
+
+webTest("a limit that lasts for an hour says so, not that it is a moment [§10.6.2]", async () => {
+  expectComplaints(/429/);
+  const limited = await startTestApp({ env: { RATE_LIMITS: "on" } });
+  for (let i = 0; i < 5; i++) await createPerson(limited.url);
+  const page = await openPage(limited.url);
+  await page.getByRole("button", { name: "Create account" }).click();
+  await page.getByText(/^Too many requests\. Try again in (60|59) minutes\.$/).waitFor();
+});

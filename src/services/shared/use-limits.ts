@@ -16,12 +16,6 @@ interface CounterRow {
   readonly account_id: string;
 }
 
-/** The end of an error's `detail`: when to try again. */
-function againIn(seconds: number): string {
-  const minutes = Math.ceil(seconds / 60);
-  return `Try again in ${minutes} ${minutes === 1 ? "minute" : "minutes"}.`;
-}
-
 /**
  * Returns a function that counts one use of a row: true, false if there is no such row, or `429 rate_limited` above
  * `quota` uses within the window. A quota of 0 allows everything. `what`: the beginning of the error's `detail`,
@@ -43,7 +37,7 @@ export function createUseLimit(
     if (!found) return false;
     const since = found[0] === null ? 0 : (values.now_ms - found[0]) / 1000;
     const retry_after = Math.max(1, Math.ceil(window - since));
-    const detail = `${what} at most ${quota} times in an hour. ${againIn(retry_after)}`;
+    const detail = `${what} at most ${quota} times in an hour.`;
     return fail("rate_limited", { detail, retry_after });
   };
 }
@@ -94,7 +88,7 @@ export function createAddressUses(
     // A host that others have used up still admits an account that has hardly used it.
     if (host.uses >= ADDRESS_USES.per_host && own >= ADDRESS_USES.first) {
       const retry_after = Math.max(1, Math.ceil(host.until - clock.elapsed()));
-      const detail = `This server has sent too many tests to the host within an hour. ${againIn(retry_after)}`;
+      const detail = `This server has sent too many tests to the host within an hour.`;
       fail("rate_limited", { detail, retry_after });
     }
     const count = (n: 1 | -1) => {

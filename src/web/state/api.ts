@@ -182,10 +182,10 @@ const STORAGE_FAULTS: ReadonlySet<string> = new Set(["QuotaExceededError", "Secu
 /** The message for `unauthorized` without `ended`, in a browser that is signed in. */
 export const UNKNOWN_SIGN_IN = "The server doesn't recognize this browser's sign-in.";
 
-/** The server's message about a limit that lasts for minutes; undefined for other errors. */
-function longLimit(code: string, error: unknown): string | undefined {
+/** The server's message if it says when to try again. */
+function timedMessage(error: unknown): string | undefined {
   const { message } = error as Error;
-  return code === "rate_limited" && /Try again in \d+ minute/.test(message) ? message : undefined;
+  return /Try again in \d/.test(message) ? message : undefined;
 }
 
 /** The message of a fault after which the person can simply try again. */
@@ -208,7 +208,7 @@ export function faultOf(error: unknown): Fault {
   const ended: boolean = data?.ended ?? outside?.ended ?? false;
   const retry_after = error instanceof RelayError ? error.retry_after : outside?.retry_after;
   const [first] = Object.values(fields).map((reason) => `This ${reason}.`);
-  const reason = code === "invalid_fields" ? first : longLimit(code, error);
+  const reason = code === "invalid_fields" ? first : timedMessage(error);
   const message = ended ? ENDED : (reason ?? MESSAGES[code] ?? (error as Error).message);
   return {
     ...{ code, message, fields },
