@@ -343,7 +343,7 @@ test("RATE_LIMITS=off limits nothing and sends no rate limit headers", async () 
   }
 });
 
-test("a refusal says in words when to try again, on every surface [§9.1.1] [§10.6.2]", async () => {
+test("a refusal says in words when to try again, on every surface [§10.6.2]", async () => {
   const headers = newAddress();
   const make = (path: string) => exchange(app.url, "POST", path, { headers });
   await untilLimited(() => make("/v1/accounts"));
