@@ -12,14 +12,17 @@ const REOPEN = { ended: 0.25, missing: 60 };
 export function createChangeFeed({ base, auth_token }: Endpoint, clock: Clock) {
   const closing = new AbortController();
   let is_open = false;
+  let letGo = () => {};
 
   const follow = async (changed: () => void): Promise<void> => {
     while (!closing.signal.aborted) {
       let pause = REOPEN.ended;
+      const leaving = new AbortController();
+      letGo = () => leaving.abort();
       try {
         const response = await fetch(`${base}/beta/listen?table=events&action=insert`, {
           ...proxyOptions(base),
-          signal: closing.signal,
+          signal: AbortSignal.any([closing.signal, leaving.signal]),
           ...(auth_token !== undefined && { headers: { authorization: `Bearer ${auth_token}` } }),
         });
         if (!response.ok || !response.body) {
@@ -48,6 +51,11 @@ export function createChangeFeed({ base, auth_token }: Endpoint, clock: Clock) {
     },
     /** False while the server has no feed, or cannot be reached. */
     isOpen: (): boolean => is_open,
+    /**
+     * Ends the connection, and opens it again. A server that is stopped accepts no more connections, and waits for those
+     * that are open: for this one, which has no end, 30 seconds.
+     */
+    letGo: (): void => letGo(),
     close: (): void => closing.abort(),
   };
 }

@@ -2,6 +2,7 @@
 
 import { afterRunning, type Clock } from "../../src/clock.ts";
 import { ServiceError } from "../../src/errors.ts";
+import { codeOf } from "../../src/log.ts";
 import { createChangeFeed } from "./change-feed.ts";
 import type { ReportFault } from "./faults.ts";
 import {
@@ -43,7 +44,12 @@ export function openServer(
   vault: Vault = PLAIN,
 ): Store {
   const endpoint = endpointOf(url, auth_token);
+  const feed = createChangeFeed(endpoint, clock);
   const guard = createGuard();
+  const toError = (error: unknown): unknown => {
+    if (/^(ECONNREFUSED|ConnectionRefused)$/.test(codeOf(error))) feed.letGo();
+    return errorOf(error);
+  };
   const reads = createReadQueue({
     batches: Array.from(
       { length: SERVER_STORE.read_requests },
@@ -78,7 +84,6 @@ export function openServer(
   };
   const writes = createWriteQueue(commit, clock, report);
 
-  const feed = createChangeFeed(endpoint, clock);
   /** True from the end of the last write on: reads that are then still under way are no faults. */
   let closing = false;
 
@@ -132,7 +137,7 @@ export function openServer(
 }
 
 /** The error itself if the statement is at fault; otherwise `503 store_unavailable`. */
-function toError(error: unknown): unknown {
+function errorOf(error: unknown): unknown {
   if (error instanceof ServiceError || isStatementFault(error)) return error;
   return unavailable(error);
 }

@@ -16,7 +16,7 @@ import {
 import { createTestClock } from "../support/clock.ts";
 import { holdWriteLock } from "../support/lock.ts";
 import { type RelayProcess, startProcess } from "../support/process.ts";
-import type { Sqld } from "../support/sqld.ts";
+import { type Sqld, startSqld } from "../support/sqld.ts";
 import { createTestStore, STORE_KIND } from "../support/store.ts";
 import { openStream } from "../support/stream.ts";
 import { until } from "../support/until.ts";
@@ -330,4 +330,20 @@ embedded(
     expect((await writing).status).toBe(201);
   },
   300_000,
+);
+
+server(
+  "a libSQL server that is told to stop does not wait for Relay, and Relay goes on once it is back",
+  async () => {
+    const sqld = await startSqld();
+    const app = await startTestApp({ database_url: sqld.url });
+    const { agent } = await createPair(app.url);
+    const from = performance.now();
+    await sqld.stop();
+    // With an open change feed it waits for 30 seconds.
+    expect(performance.now() - from).toBeLessThan(10_000);
+    await sqld.restart();
+    await until(async () => (await fetch(`${app.url}/health`)).ok);
+    await createTask(agent.send);
+  },
 );
