@@ -1,10 +1,12 @@
 /** Queries on accounts and their tokens. */
 
+import type { SQL } from "drizzle-orm";
 import { RATES } from "../src/limits.ts";
 import { credentials } from "./credentials-schema.ts";
 import { usesOf } from "./hourly-limits.ts";
 import { accounts } from "./schema.ts";
 import { isNewToken, isPastTrial } from "./sessions.ts";
+import { storedBy } from "./storage.ts";
 import { p, sql } from "./store/sql.ts";
 import { insertWhere, qb, rowOf, select, statement, updateSet } from "./store/statement.ts";
 
@@ -14,6 +16,7 @@ const account = qb
     created_at: accounts.created_at,
     live_activities: accounts.live_activities,
     nudges: accounts.nudges,
+    stored_bytes: (storedBy("accounts") as SQL<number>).as("stored_bytes"),
   })
   .from(accounts);
 

@@ -4,6 +4,7 @@ import type { IdempotentRequest } from "../src/model/idempotency.ts";
 import { guardOf, perTable, type RowRevision } from "./outbox.ts";
 import { pruner } from "./retention.ts";
 import { idempotency } from "./schema.ts";
+import { COUNTED, freed } from "./storage.ts";
 import { p, sql } from "./store/sql.ts";
 import { insertWhere, rowOf, statement } from "./store/statement.ts";
 import type { Statement } from "./store/store.ts";
@@ -20,7 +21,7 @@ export function isFirstRequest() {
 }
 
 const insert = perTable(["tasks", "questions", "items"], (guard) =>
-  statement(insertWhere(idempotency, guard)),
+  statement(insertWhere(idempotency, guard), { counts: COUNTED.idempotency }),
 );
 
 interface Done {
@@ -41,5 +42,7 @@ export function insertIdempotencyRecord(
 
 /** Forgets requests from before `before`. */
 export const pruneIdempotency = pruner(
-  sql`delete from idempotency where id in (select id from idempotency where created_at < ${p("before", idempotency.created_at)} limit ${p("limit")})`,
+  sql`delete from idempotency where id in (select id from idempotency where created_at < ${p("before", idempotency.created_at)} limit ${p("limit")})
+    ${freed("idempotency", sql`ifnull(key_id, account_id)`)}`,
+  { frees: true },
 );

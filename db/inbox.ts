@@ -10,6 +10,7 @@ import { ofLiveKey } from "./keys.ts";
 import { guardOf, perTable, type RowRevision } from "./outbox.ts";
 import { questionColumns } from "./questions.ts";
 import { items, questions, tasks } from "./schema.ts";
+import { COUNTED, freed } from "./storage.ts";
 import { p, sql } from "./store/sql.ts";
 import {
   insertWhere,
@@ -160,7 +161,7 @@ const BLANK = {
 };
 
 const insertItemAt = perTable(["tasks", "questions"], (guard) =>
-  statement(insertWhere(items, guard)),
+  statement(insertWhere(items, guard), { counts: COUNTED.items }),
 );
 
 /** Adds an item if the row has the revision `changed`, given earlier in the batch. */
@@ -180,7 +181,8 @@ const uniteChanges = statement(
 );
 const dropMerged = statement(
   sql`delete from items where ${older} and ${isCrowded}
-    and exists (select 1 from items where id = ${p("id")})`,
+    and exists (select 1 from items where id = ${p("id")}) ${freed("items", sql`key_id`)}`,
+  { frees: true },
 );
 
 /**
@@ -204,6 +206,7 @@ const insertMessageItem = statement(
         or exists (select 1 from keys where id = ${p("from_key_id")} and deleted_at is null)
         and (select count(*) from items where key_id = ${p("key_id")} and from_key_id = ${p("from_key_id")} and read_at is null) < ${sql.raw(LIMITS.unread_messages)}) and ${isFirstRequest()}`,
   ),
+  { counts: COUNTED.items },
 );
 
 /**
@@ -225,10 +228,14 @@ export const oldUnread = statement(
 
 /** Deletes the items of `key_id` up to `last` that a batch marked with `revision`. */
 export const deleteMarked = statement(
-  sql`delete from items where key_id = ${p("key_id")} and seq <= ${p("last")} and change_id = ${p("revision")}`,
+  sql`delete from items where key_id = ${p("key_id")} and seq <= ${p("last")} and change_id = ${p("revision")}
+    ${freed("items", sql`key_id`)}`,
+  { frees: true },
 );
 
 /** Deletes up to `limit` items that were read before `before` (epoch seconds). */
 export const deleteRead = statement(
-  sql`delete from items where seq in (select seq from items where read_at < ${p("before", items.read_at)} limit ${p("limit")})`,
+  sql`delete from items where seq in (select seq from items where read_at < ${p("before", items.read_at)} limit ${p("limit")})
+    ${freed("items", sql`key_id`)}`,
+  { frees: true },
 );

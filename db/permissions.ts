@@ -11,6 +11,7 @@ import {
   stillPending,
 } from "./questions.ts";
 import { questions } from "./schema.ts";
+import { COUNTED } from "./storage.ts";
 import { p, sql } from "./store/sql.ts";
 import {
   insertWhere,
@@ -70,7 +71,9 @@ export const joinAction = statement(
   { returns: rowsOf<[id: string]>() },
 );
 
-const insert = statement(insertWhere(questions, sql`${mayAsk} and not exists (${joinable})`));
+const insert = statement(insertWhere(questions, sql`${mayAsk} and not exists (${joinable})`), {
+  counts: COUNTED.questions,
+});
 
 interface NewAction extends Question {
   readonly action: NonNullable<Question["action"]>;

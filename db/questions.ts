@@ -9,6 +9,7 @@ import { isFirstRequest } from "./idempotency.ts";
 import { ofLiveKey } from "./keys.ts";
 import { atRevision } from "./outbox.ts";
 import { edited, questions } from "./schema.ts";
+import { COUNTED } from "./storage.ts";
 import { p, type Sql, sql } from "./store/sql.ts";
 import {
   insertWhere,
@@ -220,6 +221,7 @@ const insert = statement(
         select 1 from questions where ${joinable}))
       and ${isFirstRequest()}`,
   ),
+  { counts: COUNTED.questions },
 );
 
 /** The session that asks. */
@@ -323,6 +325,7 @@ export const END_COLUMNS = ["status", "answer", "answered_at", "cancelled_at", "
 
 /** A question as it ends by a change at `now` (epoch seconds). */
 export type EndedQuestion = Question & {
+  readonly account_id: string;
   readonly revision: string;
   readonly now: number;
   /** Null unless it is cancelled. */
@@ -345,6 +348,7 @@ const finishInTime = statement(
     [...END_COLUMNS, "note", "answering_channel", "answering_session", "answered_by_api"],
     sql`${stillPending} and expires_at > ${p("now", questions.expires_at)}`,
   ),
+  { counts: { row: 0, texts: ["answer", "note"] } },
 );
 
 /** Answers or cancels a question that is pending and has not expired at `now`. */

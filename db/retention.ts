@@ -2,20 +2,28 @@
 
 import { LIMITS } from "../src/limits.ts";
 import { activity_blocks } from "./history-schema.ts";
+import { freed } from "./storage.ts";
 import { p, type Sql, sql } from "./store/sql.ts";
 import { rowsOf, statement } from "./store/statement.ts";
 import { IN_BACKGROUND, type Store } from "./store/store.ts";
 
-/** Makes a function that deletes up to `limit` rows from before `before` (epoch seconds), and returns their number. */
-export function pruner(query: Sql<{ readonly before: number; readonly limit: number }>) {
-  const remove = statement(query);
+/**
+ * Makes a function that deletes up to `limit` rows from before `before` (epoch seconds), and returns their number.
+ * `frees`: see {@link Statement.frees}.
+ */
+export function pruner(
+  query: Sql<{ readonly before: number; readonly limit: number }>,
+  { frees = false } = {},
+) {
+  const remove = statement(query, { frees });
   return async (store: Store, before: number, limit: number): Promise<number> => {
     const [result] = await store.write([remove({ before, limit })], IN_BACKGROUND);
-    return result!.changes;
+    return frees ? result!.rows.length : result!.changes;
   };
 }
 
-const nextKeys = statement(
+/** The next keys by id. */
+export const nextKeys = statement(
   sql`select id from keys where id > ${p("after")} and deleted_at is null order by id limit ${p("limit")}`,
   { returns: rowsOf<[id: string]>() },
 );
@@ -36,7 +44,9 @@ const pruneQuestions = [
   ),
   statement(
     sql`delete from questions where rowid in (${excess("rowid")})
-      and not exists (select 1 from question_deliveries where question_id = questions.id)`,
+      and not exists (select 1 from question_deliveries where question_id = questions.id)
+      ${freed("questions", sql`key_id`)}`,
+    { frees: true },
   ),
 ];
 
@@ -67,7 +77,7 @@ export function createQuestionPruner(store: Store) {
           pruneQuestions.map((step) => step({ key_id })),
           IN_BACKGROUND,
         );
-      while ((await bite()).some(({ changes }) => changes === BITE));
+      while ((await bite()).some(({ changes, rows }) => Math.max(changes, rows.length) === BITE));
     }
     // A read of a file leaves the event loop no turn.
     await new Promise<void>((next) => setImmediate(next));

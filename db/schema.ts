@@ -73,6 +73,8 @@ export const accounts = sqliteTable(
     admin_name: text().default(sql`null`),
     /** Set while the administrator blocks the account. Triggers of migration 0041 make it take effect. */
     blocked_at: timestamp().default(sql`null`),
+    /** Bytes of what belongs to none of its keys (storage.ts). */
+    stored_bytes: integer().notNull().default(0),
   },
   (t) => [
     uniqueIndex("accounts_token").on(t.token_digest),
@@ -107,8 +109,11 @@ export const keys = sqliteTable(
     revision: text("change_id").notNull(),
     /** Set when the key or its account is deleted. */
     deleted_at: timestamp(),
+    /** Bytes that it stores (storage.ts); null until a job has counted them. */
+    stored_bytes: integer(),
   },
   (t) => [
+    index("keys_uncounted").on(t.id).where(sql`stored_bytes is null`),
     uniqueIndex("keys_secret").on(t.secret_digest),
     index("keys_account").on(t.account_id, t.created_at, t.id),
     index("keys_deleted").on(t.deleted_at).where(sql`deleted_at is not null`),

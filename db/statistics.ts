@@ -1,6 +1,7 @@
 /** Figures of the store for the operator: counts, sizes, ids and times. */
 
 import type { AccountFigures, Counts } from "../src/model/admin.ts";
+import { storedBy } from "./storage.ts";
 import { p, type Sql, sql } from "./store/sql.ts";
 import { rowOf, rowsOf, statement } from "./store/statement.ts";
 import type { Store } from "./store/store.ts";
@@ -79,6 +80,7 @@ type FiguresOfAccount = [
   ...[keys: number, todo: number, in_progress: number, done: number, cancelled: number],
   ...[last_used_ms: number | null, devices: number, pending: number],
   ...[name: string | null, blocked_ms: number | null, sign_ins: number, here_ms: number | null],
+  stored_bytes: number,
 ];
 
 /** The figures of the live accounts that `which` chooses, newest first. An account has at most 100 keys. */
@@ -91,8 +93,9 @@ const figuresOf = <P>(which: Sql<P>) =>
         (select count(*) from questions where questions.account_id = a.id and status = 'pending'),
         a.admin_name, a.blocked_at,
         (select count(*) from credentials c where c.account_id = a.id and c.key_id is null),
-        (select max(c.last_used_at) from credentials c where c.account_id = a.id and c.key_id is null)
-      from (select id, created_at, admin_name, blocked_at from accounts where deleted_at is null and ${which}) as a
+        (select max(c.last_used_at) from credentials c where c.account_id = a.id and c.key_id is null),
+        ${storedBy("a")}
+      from (select id, created_at, admin_name, blocked_at, stored_bytes from accounts where deleted_at is null and ${which}) as a
       left join keys as k on k.account_id = a.id and k.deleted_at is null
       group by a.id order by a.id desc`,
     { returns: rowsOf<[id: string, created_ms: number, ...FiguresOfAccount]>() },
@@ -140,7 +143,7 @@ function toFigures([id, created_ms, ...figures]: readonly [
 ]): AccountFigures {
   const [keys, todo, in_progress, done, cancelled, last_used_ms, devices, pending, ...person] =
     figures;
-  const [name, blocked_ms, sign_ins, here_ms] = person;
+  const [name, blocked_ms, sign_ins, here_ms, stored_bytes] = person;
   return {
     id,
     created_at: created_ms / 1000,
@@ -153,6 +156,7 @@ function toFigures([id, created_ms, ...figures]: readonly [
     blocked_at: blocked_ms === null ? null : blocked_ms / 1000,
     sign_ins,
     last_here_at: here_ms === null ? null : here_ms / 1000,
+    stored_bytes,
   };
 }
 

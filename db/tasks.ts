@@ -6,8 +6,9 @@ import { type Caller, callerId } from "../src/model/caller.ts";
 import { TASK_STATUSES, type Task } from "../src/model/task.ts";
 import { isFirstRequest } from "./idempotency.ts";
 import { ofLiveKey } from "./keys.ts";
-import { atRevision } from "./outbox.ts";
+import { atRevision, guardOf, type RowRevision } from "./outbox.ts";
 import { FINISHED, tasks } from "./schema.ts";
+import { COUNTED } from "./storage.ts";
 import { p, type Sql, sql } from "./store/sql.ts";
 import {
   byShape,
@@ -19,7 +20,7 @@ import {
   statement,
   updateSet,
 } from "./store/statement.ts";
-import type { Statement } from "./store/store.ts";
+import { type Statement, textBytes } from "./store/store.ts";
 
 /** A task with its account and the revision that guards its next change. */
 export interface TaskRow {
@@ -66,7 +67,12 @@ export const insertTask = statement(
     sql`exists (select 1 from keys where id = ${p("key_id")} and account_id = ${p("account_id")} and deleted_at is null
       and tasks_todo + tasks_in_progress + tasks_done + tasks_cancelled < ${sql.raw(LIMITS.tasks_per_key)}) and ${isFirstRequest()}`,
   ),
+  { counts: COUNTED.tasks },
 );
+
+/** Bytes of the texts in a row, as {@link COUNTED} has them. */
+const textsOf = ({ task: { title, description, status_note }, history }: TaskRow): number =>
+  textBytes(title, description, status_note, history);
 
 const unchanged = sql`id = ${p("id")} and change_id = ${p("old_revision")} and ${ofLiveKey("tasks")}`;
 
@@ -88,7 +94,9 @@ export function updateTask(before: TaskRow, { task, ...row }: TaskRow): Statemen
     task.status !== before.task.status ||
     task.expect_update_within !== before.task.expect_update_within ||
     task.silent_since !== before.task.silent_since;
-  return moves ? update(values) : updateInPlace(values);
+  const bytes = textsOf({ task, ...row }) - textsOf(before);
+  const stored = [{ owner: task.key_id, account_id: row.account_id, bytes }];
+  return { ...(moves ? update(values) : updateInPlace(values)), stored };
 }
 
 const claim = (owner: "key_id" | "account_id") =>
@@ -132,10 +140,16 @@ export const finishedTasks = select(
     order by updated_at limit ${p("limit")}`,
 );
 
-/** Deletes the task that {@link claimTaskDeletion} marked. */
-export const deleteClaimedTask = statement(
+const deleteClaimed = statement(
   sql`delete from tasks where id = ${p("changed_id")} and ${atRevision("tasks")}`,
 );
+
+/** Deletes the task of the row, which {@link claimTaskDeletion} marked at the revision `changed`. */
+export function deleteClaimedTask(row: TaskRow, changed: RowRevision): Statement {
+  const bytes = -(COUNTED.tasks.row + textsOf(row));
+  const stored = [{ owner: row.task.key_id, account_id: row.account_id, bytes }];
+  return { ...deleteClaimed(guardOf(changed)), stored };
+}
 
 /**
  * A row of a page. A long description is only its length in bytes, since the page may not hold it;

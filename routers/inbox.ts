@@ -126,7 +126,7 @@ export const messages = router({
       status: 201,
       accepts_idempotency_key: true,
       rules: receiverRule,
-      errors: ["not_found", "inbox_full"],
+      errors: ["not_found", "account_full", "inbox_full"],
       mcp: {
         name: "send_message",
         title: "Write to another agent",

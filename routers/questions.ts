@@ -137,7 +137,13 @@ export const questions = router({
       reads_first: true,
       rules: askRule,
       query: ["wait"],
-      errors: ["not_found", "too_many_pending_questions", "request_mismatch", "too_many_waits"],
+      errors: [
+        "not_found",
+        "too_many_pending_questions",
+        "account_full",
+        "request_mismatch",
+        "too_many_waits",
+      ],
       mcp: {
         name: "ask_question",
         title: "Ask the person",

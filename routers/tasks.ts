@@ -60,7 +60,7 @@ export const tasks = router({
       accepts_idempotency_key: true,
       reads_first: true,
       rules: keyIdRule({ required: true }),
-      errors: ["not_found", "too_many_tasks"],
+      errors: ["not_found", "too_many_tasks", "account_full"],
       mcp: {
         name: "create_task",
         title: "Create a task",
@@ -135,7 +135,7 @@ export const tasks = router({
         description: "Fields that are absent do not change.",
       }),
       reads_first: true,
-      errors: ["not_found"],
+      errors: ["not_found", "account_full"],
       mcp: {
         name: "update_task",
         title: "Change a task",

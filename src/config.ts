@@ -181,6 +181,10 @@ export const CONFIG = {
     doc: "Who can create an account: `open` anyone; `first` only the first one, with the code that the start prints; `off` nobody",
     schema: z.enum(["open", "first", "off"], "must be open, first or off").default("open"),
   },
+  ACCOUNT_STORAGE_MB: {
+    doc: "Megabytes that one account may store; `0` any number. `1000` with `ACCOUNT_CREATION=open` when unset, otherwise `0`",
+    schema: number(/^\d{1,7}$/, "must be a number of megabytes from 0 to 9999999").optional(),
+  },
   ATTEST: {
     doc: "`required`: `POST /v1/accounts` needs an App Attest attestation from the app",
     schema: z.enum(["off", "required"], "must be off or required").default("off"),

@@ -65,6 +65,7 @@ import { createNotificationPlans } from "./services/shared/notification-plans.ts
 import { createTrialCheck } from "./services/shared/trial.ts";
 import { createAddressUses } from "./services/shared/use-limits.ts";
 import { createStartCode } from "./services/start-code.ts";
+import { createStorage } from "./services/storage.ts";
 import { createDeliveryFigures } from "./services/store-statistics.ts";
 import { createTaskHistory } from "./services/task-history.ts";
 import { createTasks } from "./services/tasks.ts";
@@ -128,7 +129,7 @@ export async function createCore(deps: AppDeps) {
   });
   const faults = createFaultLog({ clock: timers, log });
   let new_store: string | null = null;
-  const store = await openStore(
+  const opened = await openStore(
     {
       url: config.DATABASE_URL,
       auth_token: config.DATABASE_AUTH_TOKEN,
@@ -143,6 +144,8 @@ export async function createCore(deps: AppDeps) {
   ).catch((error: unknown) => {
     throw startFault(config.DATABASE_URL, error);
   });
+  const storage = createStorage({ store: opened, clock, most: storageBound(config) });
+  const { store } = storage;
   // Before any decision depends on the time.
   await clock.compare();
   const store_watch = createStoreWatch({ store, clock: timers, faults, endProcess });
@@ -172,6 +175,7 @@ export async function createCore(deps: AppDeps) {
   });
   const service_deps: ServiceDeps = {
     store,
+    storage,
     commit: createCommit({
       store,
       feed,
@@ -235,6 +239,7 @@ export async function createCore(deps: AppDeps) {
   const start_code = createStartCode({ store, signer });
   const people = createPeople(service_deps);
   const services = {
+    storage,
     keys,
     people,
     accounts: createAccounts({ ...service_deps, attestations, startCode: start_code, people }),
@@ -357,10 +362,15 @@ export async function createCore(deps: AppDeps) {
     /** Closes what the surfaces need until their last answer: the feed and the store. */
     async close(): Promise<void> {
       feed.stop();
+      await storage.stop();
       await store.close();
     },
   };
 }
+
+/** Bytes that one account may store; 0: any number. Where anyone can create one, an account may be a stranger's. */
+const storageBound = ({ ACCOUNT_STORAGE_MB: megabytes, ACCOUNT_CREATION }: Config): number =>
+  (megabytes ?? (ACCOUNT_CREATION === "open" ? 1_000 : 0)) * 1e6;
 
 /** A `ConfigError` for an error of {@link openStore}. */
 function startFault(url: string, error: unknown): ConfigError {

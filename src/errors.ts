@@ -117,6 +117,12 @@ export const ERRORS = {
     title: "Nobody has opened the link yet",
     help: "The link that adds the channel has to be opened first, in the app of its service. Read the link to see who opened it, and confirm it then.",
   },
+  account_full: {
+    status: 409,
+    trpc: "CONFLICT",
+    title: "The account stores as much as it may",
+    help: "The account has reached the bound of this server in bytes, so nothing new is stored for it. Delete tasks or agents that are no longer needed, and send the request again some seconds later: agents take a while to be removed. Reading, answering, deleting and signing in work as before. The member “storage” of GET /v1/account says how much is stored.",
+  },
   inbox_full: {
     status: 409,
     trpc: "CONFLICT",

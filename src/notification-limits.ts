@@ -49,6 +49,8 @@ export const NOTIFICATION_LIMITS = {
 export const WEBHOOK_LIMITS = {
   /** Messages that wait for one channel. A trigger of migration 0023 has the same number. */
   queued: 1_000,
+  /** Bytes of these messages, from which on the queue is full too. The same trigger has this number. */
+  queued_bytes: 8 * 1024 * 1024,
   /** How long a message is retried. The same trigger has this number too. */
   message_life: 86_400,
   /** Attempts of one channel in any minute. */

@@ -5,6 +5,7 @@
 
 import type { DeliveryRecord } from "../../src/model/notification.ts";
 import { NOTIFICATION_LIMITS } from "../../src/notification-limits.ts";
+import { COUNTED } from "../storage.ts";
 import { p, sql } from "../store/sql.ts";
 import { statement } from "../store/statement.ts";
 import type { Statement } from "../store/store.ts";
@@ -102,5 +103,10 @@ export const clearLate = (alert: LateAlert, now: number): Statement =>
 export function settleAccepted(accepted: readonly AcceptedDelivery[], now: number): Statement[] {
   const values = { rows: listOf(accepted), now };
   const late = accepted.some(({ address }) => address !== null) ? [clearRows(values)] : [];
-  return [addRecords(values), continueAll(values), dropAll(values), ...late];
+  const stored = accepted.map(({ account_id, key_id }) => ({
+    owner: key_id ?? account_id,
+    account_id,
+    bytes: COUNTED.push_records.row,
+  }));
+  return [{ ...addRecords(values), stored }, continueAll(values), dropAll(values), ...late];
 }

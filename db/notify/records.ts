@@ -2,6 +2,7 @@
 
 import { getTableColumns } from "drizzle-orm";
 import type { DeliveryRecord } from "../../src/model/notification.ts";
+import { COUNTED, freed } from "../storage.ts";
 import { p, sql } from "../store/sql.ts";
 import { insertWhere, type Query, qb, rowsOf, select, statement } from "../store/statement.ts";
 import { IN_BACKGROUND, type Store } from "../store/store.ts";
@@ -15,6 +16,7 @@ export const RECORD_COLUMNS = sql`apns_id, account_id, device_id, key_id, kind, 
 /** Adds the record of a delivery, unless its account is gone. */
 export const addRecord = statement(
   insertWhere(deliveryRecords, sql`exists (select 1 from accounts where id = ${p("account_id")})`),
+  { counts: COUNTED.push_records },
 );
 
 /** Expired deliveries that no worker has leased, or whose lease is over too. */
@@ -25,7 +27,9 @@ const expire = [
   statement(
     sql`insert into push_records (${RECORD_COLUMNS}) select apns_id, account_id, device_id, key_id,
       case when kind = 'silent' and parts <> '[]' then 'clear' else kind end, case when kind in ('silent', 'widget') then '' else coalesce(question_id, task_id) end,
-      environment, 'expired', null, attempts, created_at, tried_at, ${now} from pushes where ${someExpired} and exists (select 1 from accounts where id = account_id)`,
+      environment, 'expired', null, attempts, created_at, tried_at, ${now} from pushes where ${someExpired} and exists (select 1 from accounts where id = account_id)
+    returning ifnull(key_id, account_id), account_id, ${sql.raw(COUNTED.push_records.row)}`,
+    { frees: true },
   ),
   statement(
     sql`delete from live_activities where ended_at is not null and (push_token, account_id) in (select token, account_id from pushes where kind = 'end' and ${someExpired})`,
@@ -43,13 +47,15 @@ export async function expireDeliveries(store: Store, now: number, limit: number)
 }
 
 const prune = statement(
-  sql`delete from push_records where seq in (select seq from push_records where done_at < ${at("before")} order by done_at limit ${p("limit")})`,
+  sql`delete from push_records where seq in (select seq from push_records where done_at < ${at("before")} order by done_at limit ${p("limit")})
+    ${freed("push_records", sql`ifnull(key_id, account_id)`)}`,
+  { frees: true },
 );
 
 /** Deletes at most `limit` records that are older than `before` (epoch seconds). Returns their number. */
 export async function pruneDeliveryRecords(store: Store, before: number, limit: number) {
   const [result] = await store.write([prune({ before, limit })], IN_BACKGROUND);
-  return result!.changes;
+  return result!.rows.length;
 }
 
 const {

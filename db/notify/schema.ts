@@ -263,8 +263,9 @@ export const channels = sqliteTable(
     confirmed_at: timestamp(),
     /** Tests that clients asked for in the last hour. */
     tests: moments(),
-    /** Number of its rows in {@link webhookMessages}. */
+    /** Number of its rows in {@link webhookMessages}, and bytes of their data. */
     queued: integer().notNull().default(0),
+    queued_bytes: integer().notNull().default(0),
     /** Attempts in the last minute. */
     attempts: moments(),
     /** The end of a pause that the receiver asked for. */

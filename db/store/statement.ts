@@ -16,7 +16,7 @@ import { SQLiteAsyncDialect, type SQLiteTable } from "drizzle-orm/sqlite-core";
 import { drizzle } from "drizzle-orm/sqlite-proxy";
 import { KNOWN_JSON, LEFT_OUT } from "../schema.ts";
 import type { Sql } from "./sql.ts";
-import type { Cell, ManyRows, Statement } from "./store.ts";
+import { type Cell, type ManyRows, type Statement, textBytes } from "./store.ts";
 
 type Values = Record<string, unknown>;
 
@@ -243,6 +243,10 @@ interface StatementOptions<Row, P = never> {
   readonly only_if?: (values: P) => Statement;
   /** Of an {@link insertWhere}: the columns that {@link ManyRows} returns. */
   readonly many?: { readonly row_id: string; readonly key: string };
+  /** What the parameters `key_id` and `account_id` store with it: bytes of the row, and parameters with its texts. */
+  readonly counts?: { readonly row: number; readonly texts: readonly string[] };
+  /** See {@link Statement.frees}. */
+  readonly frees?: boolean;
 }
 
 /** A statement written as SQL, as a function of its parameters. */
@@ -257,21 +261,36 @@ export function statement(
     synced = true,
     only_if,
     many: returned,
+    counts,
+    frees = false,
   }: StatementOptions<Cell[], Values> = {},
 ): (values: Values) => Statement<Cell[]> {
   const compiled = dialect.sqlToQuery(query);
   STATEMENT_TEXTS.add(compiled.sql);
   const fill = filler(compiled.params);
   const many = returned && manyRows(compiled, returned);
-  return (values) => ({
-    sql: compiled.sql,
-    args: fill(values),
-    returns,
-    synced,
-    only_if: only_if?.(values),
-    many,
-    read: (rows) => rows,
-  });
+  const names = counts && slotsOf(compiled.params).map(({ name }) => name);
+  const texts = counts?.texts.map((name) => names!.indexOf(name));
+  return (values) => {
+    const args = fill(values);
+    return {
+      sql: compiled.sql,
+      args,
+      returns: frees ? "rows" : returns,
+      synced,
+      only_if: only_if?.(values),
+      many,
+      stored: counts && [
+        {
+          owner: (values.key_id ?? values.account_id) as string,
+          account_id: values.account_id as string | undefined,
+          bytes: counts.row + textBytes(...texts!.map((place) => args[place])),
+        },
+      ],
+      frees,
+      read: (rows) => rows,
+    };
+  };
 }
 
 function manyRows(

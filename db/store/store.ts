@@ -41,7 +41,29 @@ export interface Statement<Row = unknown> {
   readonly many?: ManyRows | undefined;
   /** True for the statements of a batch written as {@link WriteOptions.is_independent}. */
   readonly is_independent?: boolean | undefined;
+  /** What is counted once the statement has changed something (db/storage.ts). */
+  readonly stored?: readonly StoredBytes[] | undefined;
+  /** True: it returns rows of an owner, its account, and bytes to count. */
+  readonly frees?: boolean | undefined;
   readonly read: (rows: Cell[][]) => Row[];
+}
+
+/** Bytes that a key stores from now on, or an account for what belongs to none of its keys; negative if they are freed. */
+export interface StoredBytes {
+  /** The id of the key or account whose row has the count. */
+  readonly owner: string;
+  /** Of the key, if it is known: its count in this process is then right at once. */
+  readonly account_id?: string | undefined;
+  readonly bytes: number;
+}
+
+/** Bytes of texts in UTF-8. Those of short ones count as ASCII. */
+export function textBytes(...texts: readonly unknown[]): number {
+  let bytes = 0;
+  for (const text of texts) {
+    if (typeof text === "string") bytes += text.length > 64 ? Buffer.byteLength(text) : text.length;
+  }
+  return bytes;
 }
 
 /** An INSERT of many rows in one statement. */

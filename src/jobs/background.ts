@@ -39,11 +39,12 @@ interface BackgroundOptions {
 
 export function createBackground(options: BackgroundOptions) {
   const { config, deps, services, clock, feed, outbox, timers, log, endProcess } = options;
-  const { store, ids } = deps;
+  const { store, storage, ids } = deps;
 
   const runner = createRunner({
     jobs: createJobs({
       store,
+      storage,
       clock,
       ...services,
       silence: createSilenceWatch(deps),

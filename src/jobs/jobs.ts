@@ -24,11 +24,13 @@ import type { Nudges } from "../services/nudges.ts";
 import { OPEN_PAGES } from "../services/open-pages.ts";
 import type { Questions } from "../services/questions.ts";
 import { type createSilenceWatch, LOOK_EVERY } from "../services/silence.ts";
+import type { Storage } from "../services/storage.ts";
 import type { Tasks } from "../services/tasks.ts";
 import type { Job } from "./runner.ts";
 
 export interface JobDeps {
   readonly store: Store;
+  readonly storage: Pick<Storage, "recount">;
   readonly clock: Pick<Clock, "elapsed">;
   readonly questions: Pick<Questions, "expireDue">;
   readonly tasks: Pick<Tasks, "expireFinished">;
@@ -46,7 +48,8 @@ export interface JobDeps {
 const DAY = 86_400;
 
 export function createJobs(deps: JobDeps): Job[] {
-  const { store, clock, questions, tasks, inbox, nudges, silence, task_retention_days } = deps;
+  const { store, storage, clock, questions, tasks, inbox, nudges, silence, task_retention_days } =
+    deps;
   const pruneActivity = createRequestLogPruner(store);
   const pruneMessages = createMessagePruner(store);
 
@@ -113,6 +116,7 @@ export function createJobs(deps: JobDeps): Job[] {
       run: async ({ now, limit }) =>
         pruneActivity((await now()) - LIMITS.activity_retention, limit),
     },
+    steps("count storage", 60, storage.recount),
     removal("prune account creations", 300, pruneCreations, RATES.accounts.window),
     removal("expire pushes", 10, expireDeliveries),
     removal("expire webhook messages", 10, expireMessages),

@@ -18,8 +18,18 @@ const SettingsUpdate = z
   .refine((settings) => Object.keys(settings).length > 0, "must have a setting")
   .meta({ id: "AccountSettingsUpdate", minProperties: 1 });
 
+const Storage = z
+  .object({
+    bytes: z.int().min(0).meta({ description: "Bytes that the account stores, within a tenth" }),
+    max_bytes: z
+      .int()
+      .nullable()
+      .meta({ description: "How many it may store; null: any number. More is `409 account_full`" }),
+  })
+  .meta({ id: "AccountStorage" });
+
 export const Account = z
-  .object({ id: z.string(), created_at: Timestamp, settings: Settings })
+  .object({ id: z.string(), created_at: Timestamp, settings: Settings, storage: Storage })
   .meta({ id: "Account" });
 export type Account = z.infer<typeof Account>;
 

@@ -59,6 +59,8 @@ const AccountFigures = z.object({
   sign_ins: count,
   /** When the person last used one of the sign-ins; null if none is left, or none was used yet. */
   last_here_at: Timestamp.nullable(),
+  /** Bytes that it stores, within a tenth. */
+  stored_bytes: count,
 });
 export type AccountFigures = z.infer<typeof AccountFigures>;
 

@@ -34,6 +34,7 @@ import { eventOf } from "./shared/commit.ts";
 import { CLOCKS_DIFFER, type ServiceDeps } from "./shared/deps.ts";
 import { failInTrial, trialSince } from "./shared/trial.ts";
 import type { StartCode } from "./start-code.ts";
+import type { Storage } from "./storage.ts";
 
 export type Accounts = ReturnType<typeof createAccounts>;
 
@@ -46,8 +47,16 @@ interface AccountsDeps extends ServiceDeps {
 type Row = ReturnType<typeof accountById> extends Statement<infer R> ? R : never;
 
 /** An account from its row. */
-export function toAccount({ live_activities, nudges, ...account }: Row): Account {
-  return { ...account, settings: { live_activities, nudges } };
+export function toAccount(
+  { live_activities, nudges, stored_bytes, ...account }: Row,
+  storage: Storage,
+): Account {
+  const bytes = storage.used(account.id, stored_bytes);
+  return {
+    ...account,
+    settings: { live_activities, nudges },
+    storage: { bytes, max_bytes: storage.most },
+  };
 }
 
 interface AccountInput {
@@ -60,7 +69,8 @@ interface AccountInput {
 }
 
 export function createAccounts(deps: AccountsDeps) {
-  const { store, commit, clock, ids, signer, settings, attestations, startCode, people } = deps;
+  const { store, storage, commit, clock, ids, signer, settings } = deps;
+  const { attestations, startCode, people } = deps;
   const { notificationPlans, wakeSender, assertLive, assertPastTrial } = deps;
 
   /** The hour of creations of an address, which is stored as a digest. Rows from the future do not count. */
@@ -72,7 +82,7 @@ export function createAccounts(deps: AccountsDeps) {
 
   const read = async (caller: AccountCaller): Promise<Account> => {
     const [row] = await store.read(accountById({ id: caller.account_id }));
-    return row ? toAccount(row) : fail("unauthorized");
+    return row ? toAccount(row, storage) : fail("unauthorized");
   };
 
   /**
@@ -93,7 +103,7 @@ export function createAccounts(deps: AccountsDeps) {
   const accountOf = async (token: string | undefined): Promise<Account | null> => {
     if (token === undefined) return null;
     const [row] = await store.read(accountByToken({ digest: digest(token) }));
-    return row ? toAccount(row) : null;
+    return row ? toAccount(row, storage) : null;
   };
 
   return {
@@ -133,6 +143,7 @@ export function createAccounts(deps: AccountsDeps) {
         created_at: clock.now(),
         live_activities: true,
         nudges: true,
+        stored_bytes: 0,
       };
       const token_digest = digest(token);
       const account_row = { ...row, token_digest, revision: ids.unique(), deleted_at: null };
@@ -155,7 +166,7 @@ export function createAccounts(deps: AccountsDeps) {
           ? []
           : [labelFirstSession({ digest: token_digest, account_id: row.id, label })]),
       ]);
-      if (made!.changes > 0) return { account: toAccount(row), token };
+      if (made!.changes > 0) return { account: toAccount(row, storage), token };
       // Another request with the same token came first.
       const made_by_other = await accountOf(given);
       if (made_by_other) return { account: made_by_other, token };

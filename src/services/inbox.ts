@@ -73,7 +73,8 @@ type InboxDeps = ServiceDeps & {
 };
 
 export function createInbox(deps: InboxDeps) {
-  const { store, commit, waits, clock, ids, assertLive, keys, tasks, notificationPlans } = deps;
+  const { store, storage, commit, waits, clock, ids, assertLive, keys, tasks, notificationPlans } =
+    deps;
   const idempotency = createIdempotency(deps);
 
   const unreadOf = async (key_id: string) => {
@@ -233,6 +234,7 @@ export function createInbox(deps: InboxDeps) {
       };
       const before = await replay();
       if (before) return before;
+      storage.assertRoom(account_id);
       const from = caller.kind === "key" ? await keys.find(caller, caller.key_id) : null;
       const row = {
         id: ids.next("itm"),
@@ -309,7 +311,7 @@ export function createInbox(deps: InboxDeps) {
       for (const [key_id, { account_id, ...range }] of of_key) {
         await mark({ account_id, key_id }, range, { forget: true });
       }
-      return Math.max(read!.changes, unread.length);
+      return Math.max(read!.rows.length, unread.length);
     },
   };
 }

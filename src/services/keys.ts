@@ -100,6 +100,7 @@ export function createKeys(deps: ServiceDeps) {
       tasks_cancelled: counts.cancelled,
       revision,
       deleted_at: null,
+      stored_bytes: 0,
     };
     const changed = { table: "keys", id: key.id, revision } as const;
     const deliveries = notificationPlans.ofAccountChange(account_id, changed);

@@ -48,7 +48,7 @@ export type Pairings = ReturnType<typeof createPairings>;
 type Row = ReturnType<typeof pairingByDigest> extends Statement<infer R> ? R : never;
 
 export function createPairings(deps: ServiceDeps) {
-  const { store, commit, clock, ids, signer, assertLive } = deps;
+  const { store, storage, commit, clock, ids, signer, assertLive } = deps;
 
   /** The stored form of a code: a keyed digest, as an unkeyed one of 40 bits could be searched. */
   const digestOf = (code: string): string => signer.sign("pairing", code);
@@ -154,7 +154,7 @@ export function createPairings(deps: ServiceDeps) {
         const { account_id, code_digest } = pairing;
         const account = async () => {
           const [row] = await store.read(accountById({ id: account_id }));
-          return row ? toAccount(row) : failNotFound("code");
+          return row ? toAccount(row, storage) : failNotFound("code");
         };
 
         if (pairing.claimed_by !== null) {

@@ -49,7 +49,7 @@ interface AskOptions {
 type Stopped = Extract<PermissionCall, { is: "stopped" }>;
 
 export function createPermissions(deps: ServiceDeps) {
-  const { store, waits, clock, ids, assertLive } = deps;
+  const { store, storage, waits, clock, ids, assertLive } = deps;
   const { create, finish, readNow, hold } = createQuestionRows(deps);
 
   const pendingOf = ({ key_id }: KeyCaller) => store.read(pendingActions({ key_id }));
@@ -136,6 +136,7 @@ export function createPermissions(deps: ServiceDeps) {
         const [id] = joined!.rows[0] ?? [];
         if (id !== undefined) return id as string;
       }
+      storage.assertRoom(account_id);
       const question: Question = {
         id: ids.next("qst"),
         key_id,

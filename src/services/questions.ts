@@ -80,7 +80,7 @@ interface AskResult extends Pick<AskedQuestion, "existing"> {
 }
 
 export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
-  const { store, waits, clock, ids, assertLive } = deps;
+  const { store, storage, waits, clock, ids, assertLive } = deps;
   const { create, finish, readNow, hold, noteReceived, settled } = createQuestionRows(deps);
   const idempotency = createIdempotency(deps);
   const earlier = createEarlierAsks(deps);
@@ -164,6 +164,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       const requested = await earlier.ofRequest(question);
       if (requested !== undefined) return replay(requested, true);
       await confirmed();
+      storage.assertRoom(account_id);
 
       /** Throws the reason why the question cannot be asked, if there is one. */
       const refusal = async (): Promise<undefined> => {

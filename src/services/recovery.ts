@@ -45,7 +45,7 @@ const IN_TRIAL = `This code belongs to a sign-in that was added less than ${LIMI
 export type Recovery = ReturnType<typeof createRecovery>;
 
 export function createRecovery(deps: ServiceDeps) {
-  const { store, commit, clock, ids, signer, assertLive } = deps;
+  const { store, storage, commit, clock, ids, signer, assertLive } = deps;
 
   /**
    * The code that takes the place of a used one. A keyed digest, so that a repeated request gets it again although
@@ -109,7 +109,7 @@ export function createRecovery(deps: ServiceDeps) {
         const now = clock.now();
         const account = async () => {
           const [row] = await store.read(accountById({ id: account_id }));
-          return row ? toAccount(row) : failNotFound("code");
+          return row ? toAccount(row, storage) : failNotFound("code");
         };
 
         /** The sign-in of an earlier use, which this one replaces. */

@@ -2,7 +2,7 @@
 
 import { finishWithTask } from "../../db/questions.ts";
 import type { Statement } from "../../db/store/store.ts";
-import { moveHistory } from "../../db/task-history.ts";
+import { deleteHistory, moveHistory } from "../../db/task-history.ts";
 import { claimTaskDeletion, deleteClaimedTask, type TaskRow, updateTask } from "../../db/tasks.ts";
 import { isOverdue, type Question } from "../model/question.ts";
 import { expectNext } from "../model/silence.ts";
@@ -17,12 +17,13 @@ import type { Decision } from "./shared/row-chain.ts";
 /** Who made a change decides who is told about it. */
 type Cause = Pick<TaskChange, "changes" | "by">;
 
-type TaskDecisionsDeps = Pick<ServiceDeps, "clock" | "ids" | "notificationPlans"> & {
+type TaskDecisionsDeps = Pick<ServiceDeps, "storage" | "clock" | "ids" | "notificationPlans"> & {
   readonly inboxWriter: ReturnType<typeof createInboxWriter>;
 };
 
 /** Decisions for a row chain, each guarded by the `revision` of the row it gets. */
 export function createTaskDecisions({
+  storage,
   clock,
   ids,
   notificationPlans,
@@ -58,7 +59,7 @@ export function createTaskDecisions({
       const change = {
         statements: [
           updateTask(row, after),
-          ...(history?.moved ? moveHistory(history.moved, changed) : []),
+          ...(history?.moved ? moveHistory({ key_id, account_id }, history.moved, changed) : []),
           ...statements,
         ],
         events: [eventOf(changed, "task.updated", account_id, { task: next })],
@@ -104,7 +105,8 @@ export function createTaskDecisions({
         key_id,
         account_id,
         task_id: id,
-        last_task: task,
+        // A deletion frees something, also before the agent has read of it.
+        last_task: storage.isFull(account_id) ? { ...task, description: "" } : task,
       } as const;
       const { statements, inbox } = inboxWriter.write(changed, by === "account" ? item : null);
       const change = {
@@ -133,7 +135,10 @@ export function createTaskDecisions({
             ),
           ),
         ],
-        removals: [deleteClaimedTask({ changed_id: id, changed_revision: revision })],
+        removals: [
+          ...deleteHistory({ key_id, account_id }, row.history, changed),
+          deleteClaimedTask(row, changed),
+        ],
       } as const;
       return { result: undefined, write: { change, after: null } };
     },

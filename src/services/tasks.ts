@@ -3,6 +3,7 @@
 import { pendingOfTask } from "../../db/questions.ts";
 import { claimTask, finishedTasks, insertTask, type TaskRow, taskById } from "../../db/tasks.ts";
 import { fail, ServiceError } from "../errors.ts";
+import { LIMITS } from "../limits.ts";
 import type { Caller } from "../model/caller.ts";
 import type { IdempotentRequest } from "../model/idempotency.ts";
 import type { Question } from "../model/question.ts";
@@ -14,6 +15,7 @@ import {
   type Task,
   type TaskInput,
   type TaskPatch,
+  taskUnits,
 } from "../model/task.ts";
 import { newHistory } from "../model/task-history.ts";
 import type { TaskChange } from "../notify/plan.ts";
@@ -23,6 +25,7 @@ import { CHECKED, type Confirm, readOwn, type ServiceDeps } from "./shared/deps.
 import { createIdempotency } from "./shared/idempotency.ts";
 import { createInboxWriter } from "./shared/inbox-writer.ts";
 import { createRowChain, type RowChange } from "./shared/row-chain.ts";
+import { SPARE } from "./storage.ts";
 import { createTaskDecisions } from "./task-decisions.ts";
 import { createTaskList } from "./task-list.ts";
 
@@ -45,7 +48,17 @@ interface ReadOptions {
 }
 
 export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
-  const { store, commit, clock, ids, assertLive, assertPastTrial, keys, notificationPlans } = deps;
+  const {
+    store,
+    storage,
+    commit,
+    clock,
+    ids,
+    assertLive,
+    assertPastTrial,
+    keys,
+    notificationPlans,
+  } = deps;
   const inboxWriter = createInboxWriter(deps);
   const { replace, remove: end } = createTaskDecisions({ ...deps, inboxWriter });
   const idempotency = createIdempotency(deps);
@@ -140,6 +153,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
       const before = await replay();
       if (before) return before;
       await confirmed();
+      storage.assertRoom(account_id);
       const revision = ids.unique();
       const changed = { table: "tasks", id: task.id, revision } as const;
       const { id: task_id, key_id } = task;
@@ -200,6 +214,8 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
           const { task, changed } = changeTask(row.task, patch, now);
           if (changed.length === 0) return { result: row.task };
           const next = caller.kind === "key" ? markSeen(task, now) : task;
+          const grows = taskUnits(next) > taskUnits(row.task) + LIMITS.status_note;
+          storage.assertRoom(row.account_id, grows ? 0 : SPARE);
           return replace(row, next, { changes: changed, by: caller.kind });
         },
       }),

@@ -26,6 +26,7 @@ test("an account is created without a credential or a body [§2.1] [§5.2.1] [§
       id: expect.stringMatching(/^acc_[0-9a-f]{32}$/),
       created_at: clock.now(),
       settings: { live_activities: true, nudges: true },
+      storage: { bytes: 0, max_bytes: 1_000_000_000 },
     },
     token: expect.stringMatching(/^mca_[\w-]{43}$/),
   });

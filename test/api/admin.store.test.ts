@@ -87,6 +87,7 @@ test("the counts cover the whole store without deleted rows, in every process", 
         blocked_at: null,
         sign_ins: 1,
         last_here_at: null,
+        stored_bytes: expect.any(Number),
       },
       {
         id: person.account.id,
@@ -100,6 +101,7 @@ test("the counts cover the whole store without deleted rows, in every process", 
         blocked_at: null,
         sign_ins: 1,
         last_here_at: expect.any(Number),
+        stored_bytes: expect.any(Number),
       },
     ]);
   }

@@ -243,7 +243,9 @@ test("the trigger that queues webhooks uses the numbers of the table of limits [
     url,
     "select sql from sqlite_schema where name = 'events_webhooks'",
   );
-  expect(text).toContain(`>= ${WEBHOOK_LIMITS.queued};`);
-  expect(text).toContain(`< ${WEBHOOK_LIMITS.queued};`);
+  expect(text).toContain(`>= ${WEBHOOK_LIMITS.queued} OR`);
+  expect(text).toContain(`< ${WEBHOOK_LIMITS.queued} AND`);
+  expect(text).toContain(`>= ${WEBHOOK_LIMITS.queued_bytes})`);
+  expect(text).toContain(`< ${WEBHOOK_LIMITS.queued_bytes};`);
   expect(text).toContain(`+ ${WEBHOOK_LIMITS.message_life * 1000},`);
 });

@@ -30,7 +30,11 @@ const BOUNDED: readonly (readonly [part: string, bound: string])[] = [
   ["from page_processes where until <", "processes"],
   ["process_id not in (select id from page_processes)", "open pages; a job, each 30 s"],
   ["from account_creations order by seq limit", "the limit of the step"],
-  ["from (select id, created_at, admin_name, blocked_at from accounts where", "a page of accounts"],
+  [
+    "from (select id, created_at, admin_name, blocked_at, stored_bytes from accounts where",
+    "a page of accounts",
+  ],
+  ["from keys where stored_bytes is null limit", "the limit of the step"],
   ["(select min(seq) from events)", "the ends of the table"],
   ["from webhook_messages order by seq limit 10000", "10,000 rows; figures"],
   ["from pushes order by seq limit 10000", "10,000 rows; figures"],

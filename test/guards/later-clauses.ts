@@ -37,6 +37,9 @@ export const LATER_CLAUSES: readonly Clause[] = [
   clause("§10.6.1 downloads", "downloads are limited per address and per process"),
   clause("§10.6.2", "requests above the rate limit"),
   clause("§10.6.8", "what is sent to addresses that users choose"),
+  clause("§10.8.1", "what an account stores is counted"),
+  clause("§10.8.2", "409 account_full, and what still works"),
+  clause("§10.8.3", "what is deleted is freed"),
 
   clause("§11.3.3", "a slow reader's stream ends"),
   clause("§11.4.1", "the store is unavailable; Retry-After"),

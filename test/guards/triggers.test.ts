@@ -9,6 +9,9 @@ import { PAGE, readTriggers, triggersPage } from "../../scripts/triggers.ts";
 import { NOTIFICATION_LIMITS, WEBHOOK_LIMITS } from "../../src/notification-limits.ts";
 import { readText } from "../support/documents.ts";
 
+/** Bytes of a waiting message without its data, which only the two triggers know. */
+const WEBHOOK_MESSAGE_BYTES = 500;
+
 const triggers = readTriggers();
 
 test("docs/triggers.md is up to date (if not: `bun run db:triggers`)", async () => {
@@ -25,13 +28,16 @@ test("limits and durations in triggers match the code", async () => {
   // No code needs the number of ended tokens (§4.1.7): LIMIT and OFFSET.
   const [, ended] = /the newest (\d+) of each account/.exec(await readText("docs/interface.md"))!;
   const of = (name: string, numbers: readonly number[]) => numbers.map((number) => [name, number]);
+  const full = [WEBHOOK_LIMITS.queued, WEBHOOK_LIMITS.queued_bytes];
   expect(found).toEqual([
     ...of("ended_tokens_ended", [Number(ended), Number(ended)]),
     ...of("ended_tokens_replaced", [Number(ended), Number(ended)]),
-    ...of("events_webhooks", [WEBHOOK_LIMITS.queued, life, WEBHOOK_LIMITS.queued]),
+    ...of("events_webhooks", [...full, life, ...full]),
     ...of("items_webhook_insert", [WEBHOOK_LIMITS.queued, life, WEBHOOK_LIMITS.queued]),
     ...of("keys_silence", [MARKED]),
     ...of("tasks_silence", [NOTIFICATION_LIMITS.silent_margin]),
+    ...of("webhook_messages_delete", [WEBHOOK_MESSAGE_BYTES]),
+    ...of("webhook_messages_insert", [WEBHOOK_MESSAGE_BYTES]),
   ]);
 });
 

@@ -20,6 +20,7 @@ import { createKeys } from "../../src/services/keys.ts";
 import { createQuestions } from "../../src/services/questions.ts";
 import { createCommit } from "../../src/services/shared/commit.ts";
 import { createNotificationPlans } from "../../src/services/shared/notification-plans.ts";
+import { createStorage } from "../../src/services/storage.ts";
 import { createTasks } from "../../src/services/tasks.ts";
 import { createSigner } from "../../src/signer.ts";
 
@@ -81,6 +82,7 @@ export async function openServices(url: string) {
   afterAll(() => feed.stop());
   const deps = {
     store,
+    storage: createStorage({ store, clock, most: 0 }),
     commit: createCommit({ store, feed, clock, wakeSender() {}, wakeWebhooks() {} }),
     notificationPlans: createNotificationPlans({
       lanesFor: () => [],

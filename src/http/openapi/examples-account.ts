@@ -7,6 +7,7 @@ const account: Account = {
   id: "acc_01a1fdac0c2b70dcad64de3c67ea9a9c",
   created_at: 1795257273.388,
   settings: { live_activities: true, nudges: true },
+  storage: { bytes: 4_718_592, max_bytes: 1_000_000_000 },
 };
 
 const session: Session = {

@@ -7,6 +7,7 @@ import type { Waiters } from "../../events/waiters.ts";
 import type { Ids } from "../../ids.ts";
 import type { AccountCaller, Caller } from "../../model/caller.ts";
 import type { Signer } from "../../signer.ts";
+import type { Storage } from "../storage.ts";
 import type { Commit } from "./commit.ts";
 import type { NotificationPlans } from "./notification-plans.ts";
 
@@ -15,6 +16,7 @@ export const CLOCKS_DIFFER = 60;
 
 export interface ServiceDeps {
   readonly store: Store;
+  readonly storage: Storage;
   readonly commit: Commit;
   readonly notificationPlans: NotificationPlans;
   /** For a change that planned deliveries outside of {@link Commit}. */

@@ -77,7 +77,7 @@ export function createQuestionRows(deps: ServiceDeps) {
     const inbox_write = inboxWriter.write(changed, goesToInbox(next) ? item : null);
     return commit({
       statements: [
-        update({ ...next, revision, now, cancelled_at, ...source }),
+        update({ ...next, account_id, revision, now, cancelled_at, ...source }),
         ...inbox_write.statements,
         ...also(changed),
       ],

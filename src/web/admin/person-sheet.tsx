@@ -11,7 +11,7 @@ import { PairingCode } from "../ui/pairing-code.tsx";
 import { Badge, Facts, Problem } from "../ui/parts.tsx";
 import { useAction } from "../ui/use-action.ts";
 import type { AdminApi } from "./api.ts";
-import { count } from "./numbers.ts";
+import { bytes, count } from "./numbers.ts";
 import type { Person } from "./people.tsx";
 
 interface PersonSheetProps {
@@ -168,6 +168,7 @@ function State({ person }: { person: Person }) {
         ["Open tasks", count(tasks.todo + tasks.in_progress)],
         ["Finished tasks", count(tasks.done + tasks.cancelled)],
         ...(person.devices > 0 ? ([["Devices", count(person.devices)]] as const) : []),
+        ["Stores", bytes(person.stored_bytes)],
         ["Joined", <Ago key="j" at={person.created_at} />],
         [
           "Account ID",

@@ -169,6 +169,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
   too_many_sessions: "Your account can't have more sign-ins. Sign out one you no longer use.",
   too_many_channels: "Your account can't have more channels. Delete one you no longer use.",
   too_many_keys: "Your account can't have more agents.",
+  account_full: "Your account can't store more. Delete tasks or agents you no longer need.",
   too_many_tasks: "This agent can't have more tasks.",
   store_unavailable: "The server can't access its data. Try again in a moment.",
   internal: "Something went wrong on the server.",
