@@ -4,14 +4,13 @@
  * the alert about that must be pending.
  */
 
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { post, startRelay, stopAll, times } from "../../bench/process.ts";
 import { codeIn, readText, sectionOf } from "../../test/support/documents.ts";
 import { freePort } from "../../test/support/sqld.ts";
-import { DASHBOARD } from "../dashboard.ts";
 
 const fileOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const TOKEN = "an-admin-token-of-34-characters-ok";
@@ -152,7 +151,7 @@ export async function monitoring(print: (line: string) => void): Promise<boolean
     }
     for (const { name } of active) say(`active: ${name}`);
 
-    const { panels } = JSON.parse(readFileSync(DASHBOARD, "utf8")) as {
+    const { panels } = JSON.parse(await readText("docs/prometheus/relay-dashboard.json")) as {
       panels: { title: string; targets?: { expr: string }[] }[];
     };
     const queries = panels.flatMap(({ title, targets = [] }) =>
