@@ -9,6 +9,7 @@ import type { Alert } from "./notification.ts";
 const APPROVE = "Approve";
 
 export interface OfferedAnswer {
+  /** What the button says. The words of an agent are in quotation marks, unlike those of Relay's own buttons. */
   readonly label: string;
   readonly answer: string;
 }
@@ -19,8 +20,11 @@ export interface OfferedAnswer {
  */
 export function offeredAnswers({ actions }: Alert, is_whole: boolean): readonly OfferedAnswer[] {
   if (actions === null) return [];
-  const { draft, options } = actions;
-  if (draft === undefined) return options.map((option) => ({ label: option, answer: option }));
+  const { draft, options, kind, shows } = actions;
+  if (draft === undefined) {
+    const is_quoted = kind === "choice" && shows === undefined;
+    return options.map((answer) => ({ label: is_quoted ? `“${answer}”` : answer, answer }));
+  }
   return is_whole && !hidesText(draft) ? [{ label: APPROVE, answer: draft }] : [];
 }
 

@@ -131,9 +131,9 @@ export function codesOf(
   if (notification.kind !== "question") return new Map();
   const subject = notification.subject;
   return new Map(
-    offeredAnswers(notification, true).flatMap(({ label }) => {
+    offeredAnswers(notification, true).flatMap(({ label, answer }) => {
       const is_draft = notification.actions?.draft !== undefined;
-      const choice = is_draft ? CHOICES.approve : options.indexOf(label);
+      const choice = is_draft ? CHOICES.approve : options.indexOf(answer);
       return choice < 0 ? [] : [[label, codeOf({ ...of, subject, choice })]];
     }),
   );

@@ -93,6 +93,7 @@ export const LATER_CLAUSES: readonly Clause[] = [
   clause("§14.3.7", "the fallback and the first lines of the context"),
   clause("§14.3.9", "a draft can be approved where all of it is shown"),
   clause("§14.3.10", "the room that a text takes"),
+  clause("§14.3.11", "an option cannot pass for a button of Relay"),
 
   clause("§15.1.1", "one entry for each request"),
   clause("§15.1.2", "requests without an entry"),

@@ -240,7 +240,7 @@ test("each attempt uses the settings that the channel has at that time [§19.1.2
   expect(ntfy.take().map(({ title }) => title)).toEqual(["urgent"]);
 });
 
-test("a question has ntfy buttons where the topic is protected or the person allows it [§19.5.5]", async () => {
+test("a question has ntfy buttons where the topic is protected or the person allows it [§19.5.5] [§14.3.11]", async () => {
   const guarded = await startNtfy({ token: "tk_secret" });
   const asked = async (body: object, question: object = {}, server = ntfy) => {
     const { agent } = await begin(body, server.url);
@@ -281,7 +281,11 @@ test("a question has ntfy buttons where the topic is protected or the person all
   expect(await labels(token, {}, guarded)).toEqual(["Yes", "No"]);
   expect(await labels({ ...token, buttons: false }, {}, guarded)).toEqual([]);
   const choice = (...options: string[]) => ({ kind: "choice", options });
-  expect(await labels({ buttons: true }, choice("a", "b", "c"))).toEqual(["a", "b", "c"]);
+  expect(await labels({ buttons: true }, choice("a", "Open", "c"))).toEqual([
+    "“a”",
+    "“Open”",
+    "“c”",
+  ]);
   expect(await labels({ buttons: true }, choice("a", "b", "c", "d"))).toEqual([]);
   expect(await labels({ buttons: true }, { kind: "text" })).toEqual([]);
   const long = await asked(

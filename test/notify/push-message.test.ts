@@ -85,10 +85,11 @@ test("a Web Push question says who asks, opens itself and has a button for each 
   });
 });
 
-test("Web Push buttons are for all options or none, and for none with generic content", () => {
+test("Web Push buttons are for all options or none, and for none with generic content [§14.3.11]", () => {
   const buttons = (input: Partial<QuestionInput>, full = true) => {
     const { actions, data, body } = asked(input, full).message.notification;
-    expect(actions.map(({ title }) => title)).toEqual([...(data.answers ?? [])]);
+    const quoted = (data.answers ?? []).map((one) => (input.kind === "choice" ? `“${one}”` : one));
+    expect(actions.map(({ title }) => title)).toEqual(quoted);
     expect(data.ticket).toBe("mcq_ticket");
     return [data.answers ?? [], body];
   };

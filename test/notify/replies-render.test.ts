@@ -72,11 +72,17 @@ function renderOf(alert: any, codes: ReadonlyMap<string, string>, token: string 
   }) as NtfyRequest;
 }
 
-test("a question offers its options by codes, and nothing that opens more [§19.8.3]", () => {
+test("a question offers its options by codes, and nothing that opens more [§19.8.3] [§14.3.11]", () => {
   const { publish } = render({ kind: "choice", options: ["Now", "Later"] }, { token: "tk_secret" });
   expect(publish.actions).toEqual(
     ["Now", "Later"].map((label, choice) => ({
-      ...{ action: "http", label, url: "https://ntfy.example/", method: "POST", clear: true },
+      ...{
+        action: "http",
+        label: `“${label}”`,
+        url: "https://ntfy.example/",
+        method: "POST",
+        clear: true,
+      },
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({
         topic: "relay-reply-1",

@@ -254,9 +254,9 @@ test("a code says one option of one question, is good once, and a late one is to
   const message = one.chat().at(-1)!;
   const kept = structuredClone(message);
   await asked(one);
-  one.user.tap(shared, kept, "b");
-  one.user.tap(shared, kept, "b");
-  one.user.tap(shared, kept, "c");
+  one.user.tap(shared, kept, "“b”");
+  one.user.tap(shared, kept, "“b”");
+  one.user.tap(shared, kept, "“c”");
   await taken();
   expect((await read(one, first)).answer).toBe("b");
   await eventually(() => telegram.toasts.length === 3);

@@ -192,6 +192,46 @@ webTest("a long command must be scrolled to its end before it can be allowed", a
   expect(decisionIn(await decided)).toEqual({ behavior: "deny", message: "Only inside build" });
 });
 
+webTest(
+  "a key that brings only the end of a command into view does not let it be allowed",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    await prompt(agent, `rm -rf /\n${"echo a line\n".repeat(60)}echo end`);
+    await prompt(agent, "make");
+    const page = await openPage(app.url, { as: person });
+    const first = cards(page).first();
+    const command = first.getByRole("figure", { name: "The command" });
+    await command.waitFor();
+    // Moving to a card shows it from its beginning.
+    await cards(page).nth(1).getByRole("button", { name: "Deny" }).focus();
+    await page.keyboard.press("k");
+    expect(await first.evaluate((one) => one.getBoundingClientRect().top)).toBeGreaterThanOrEqual(
+      0,
+    );
+    expect(await button(page, "Allow").evaluate((one) => one === document.activeElement)).toBe(
+      true,
+    );
+    // The frame is above the window when a key opens it: its end would come into view, above Allow.
+    await button(page, "Allow").evaluate((one) => one.scrollIntoView());
+    await page.keyboard.press("e");
+    await first.getByRole("button", { name: "Show less" }).waitFor();
+    const top = await command.evaluate((one) => one.getBoundingClientRect().top);
+    expect(top).toBeGreaterThanOrEqual(0);
+    expect(top).toBeLessThan(200);
+    await until(async () => {
+      await page.keyboard.press("y");
+      return page.getByText("Read the command to the end first").first().isVisible();
+    });
+    // The end alone is not enough where the beginning has not been in view.
+    await page.reload();
+    expect(await isOff(page, "Allow")).toBe(true);
+    const end = command.locator("div").last();
+    await command.waitFor();
+    await end.evaluate((one) => one.scrollIntoView({ block: "center" }));
+    await until(async () => !(await isOff(page, "Allow")));
+  },
+);
+
 webTest("prompts of one session stand together, and each is answered separately", async () => {
   const { person, agent } = await createPair(app.url);
   const turn = { session_id: "12345678-aaaa-bbbb", prompt_id: "turn-1" };

@@ -11,8 +11,8 @@ import { parseAddress, type TelegramAddress } from "./address.ts";
 const TEXT_UNITS = 4_096;
 /** Of these, units that the end of a question may have. */
 const END_UNITS = 1_000;
-/** Options with labels up to this many characters share a row of buttons. */
-const SHORT_LABEL = 12;
+/** Answers with labels up to this many characters, quotation marks included, share a row of buttons. */
+const SHORT_LABEL = 14;
 
 /** The parameters that `sendMessage` and `editMessageText` share, without the chat. */
 interface Message extends Keyboard {

@@ -58,7 +58,10 @@ export function AnswerOptions(props: AnswerOptionsProps) {
   const [focused, setFocused] = useState(false);
   return (
     <>
-      <div className={paired ? "grid gap-3 min-[17rem]:grid-cols-2" : "space-y-2"}>
+      <fieldset
+        aria-label={paired ? "Answers" : "The agent's answers"}
+        className={classes("min-w-0", paired ? "grid gap-3 min-[17rem]:grid-cols-2" : "space-y-2")}
+      >
         {options.map((option, at) => {
           const pair = paired && at < PAIR.length;
           const Icon = PAIR[at];
@@ -86,14 +89,18 @@ export function AnswerOptions(props: AnswerOptionsProps) {
               onClick={() => void onPick(option)}
             >
               {pair && Icon && <Icon aria-hidden className="size-4.5" />}
-              <bdi dir="auto" className="said min-w-0">
-                {option}
-              </bdi>
+              <span className="min-w-0">
+                {!paired && <span aria-hidden>“</span>}
+                <bdi dir="auto" className="said">
+                  {option}
+                </bdi>
+                {!paired && <span aria-hidden>”</span>}
+              </span>
               {key !== undefined && <Key>{key}</Key>}
             </Button>
           );
         })}
-      </div>
+      </fieldset>
       {allow_other && other && (
         <div className="mt-3">
           <AnswerForm

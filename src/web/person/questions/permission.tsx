@@ -4,7 +4,7 @@
  */
 
 import { Bot, Folder, Server, SquareTerminal } from "lucide-react";
-import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { after } from "../../clock.ts";
 import type { Question } from "../../state/api.ts";
 import { Button } from "../../ui/button.tsx";
@@ -171,25 +171,37 @@ interface ActionTextProps extends Pick<PermissionProps, "onRead"> {
 }
 
 /**
- * The text, in a frame that scrolls until the person opens it. It counts as read once its end has
- * been in view for {@link MISCLICK_DELAY}.
+ * The text, in a frame that scrolls until the person opens it. It counts as read once its beginning has been in view and
+ * then its end, for {@link MISCLICK_DELAY}: the keys that move between cards, and the one that opens the frame, can bring
+ * the end into view alone.
  */
 function ActionText({ id, form, text, onRead }: ActionTextProps) {
   const frame = useRef<HTMLElement>(null);
+  const beginning = useRef<HTMLSpanElement>(null);
   const end = useRef<HTMLSpanElement>(null);
   const [open, setOpen] = useState(false);
   const [read, setRead] = useState(false);
+  const at_beginning = useInView(beginning, ANY);
+  const [begun, setBegun] = useState(false);
   const at_end = useInView(end, ANY);
   const is_higher = useMeasured(frame, open, (one) => one.scrollHeight > one.clientHeight + 1);
   const is_long = is_higher || open;
   const lines = useMemo(() => linesOf(partsOf(text)), [text]);
   useEffect(() => {
-    if (!at_end || read) return;
+    if (at_beginning) setBegun(true);
+  }, [at_beginning]);
+  // What opens above the window would push its end into view.
+  useLayoutEffect(() => {
+    const { current: shown } = frame;
+    if (open && shown && shown.getBoundingClientRect().top < 0) shown.scrollIntoView();
+  }, [open]);
+  useEffect(() => {
+    if (!begun || !at_end || read) return;
     return after(MISCLICK_DELAY, () => {
       setRead(true);
       onRead?.(true);
     });
-  }, [at_end, read, onRead]);
+  }, [begun, at_end, read, onRead]);
   const what = FORMS[form];
   return (
     <>
@@ -208,6 +220,7 @@ function ActionText({ id, form, text, onRead }: ActionTextProps) {
           !open && "max-h-[45dvh]",
         )}
       >
+        <span ref={beginning} className="block h-px -mb-px" />
         {lines.map((line, at) => (
           <Line
             // biome-ignore lint/suspicious/noArrayIndexKey: lines of a text have no ids.

@@ -108,7 +108,10 @@ export function Pending({ questions }: { questions: readonly Question[] }) {
   const step = (by: number) => {
     const cards = [...(list.current?.querySelectorAll<HTMLElement>("article") ?? [])];
     const at = cards.findIndex((card) => card.contains(document.activeElement));
-    cards[at + by]?.querySelector<HTMLElement>("[data-answer]")?.focus();
+    const next = cards[at + by];
+    next?.querySelector<HTMLElement>("[data-answer]")?.focus({ preventScroll: true });
+    // Of a card that is higher than the window, its beginning.
+    for (const part of [next, next?.firstElementChild]) part?.scrollIntoView({ block: "nearest" });
   };
 
   return (
