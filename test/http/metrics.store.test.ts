@@ -16,6 +16,7 @@ const NAMES = {
   http_requests_in_flight: "gauge",
   relay_unsent_answer_bytes: "gauge",
   relay_build_info: "gauge",
+  relay_clock_offset_seconds: "gauge",
   process_cpu_user_seconds_total: "counter",
   process_cpu_system_seconds_total: "counter",
   process_cpu_seconds_total: "counter",
