@@ -75,6 +75,14 @@ const insert = statement(insertWhere(questions, sql`${mayAsk} and not exists (${
   counts: COUNTED.questions,
 });
 
+/** Records a request that was never asked, unless the key is deleted. */
+const insertAnyway = statement(
+  insertWhere(
+    questions,
+    sql`exists (select 1 from keys where id = ${p("key_id")} and deleted_at is null)`,
+  ),
+);
+
 interface NewAction extends Question {
   readonly action: NonNullable<Question["action"]>;
   readonly account_id: string;
@@ -94,9 +102,12 @@ interface NewAction extends Question {
   readonly now: number;
 }
 
-/** Inserts unless the key is deleted, has its full number of pending questions, or there is a question to join. */
+/**
+ * Inserts unless the key is deleted, has its full number of pending questions, or there is a question to join. A request
+ * that has ended already is only recorded.
+ */
 export const insertAction = ({ action: { text, ...action }, ...question }: NewAction) =>
-  insert({
+  (question.status === "pending" ? insert : insertAnyway)({
     ...OPTIONAL_FIELDS_NULL,
     ...question,
     action,

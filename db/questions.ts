@@ -169,6 +169,13 @@ export const overdueQuestions = select(
 /** The number of pending questions of a key, which {@link mayAsk} limits (§5.7.2(3)). */
 const pendingOfKey = sql`(select count(*) from questions where key_id = ${p("key_id")} and status = 'pending' and expires_at > ${p("created_at", questions.created_at)})`;
 
+/** The questions of `key_id` that are pending at `now`, at most {@link LIMITS.pending_questions_per_key}. */
+export const openQuestions = statement(
+  sql`select id, expires_at from questions where key_id = ${p("key_id")} and status = 'pending'
+    and expires_at > ${p("now", questions.expires_at)}`,
+  { returns: rowsOf<[id: string, expires_ms: number]>() },
+);
+
 /** The number of questions of `key_id` that are pending at `created_at`. */
 export const countPending = statement(sql`select ${pendingOfKey}`, {
   returns: rowOf<[count: number]>(),

@@ -79,7 +79,7 @@ export const ERRORS = {
     status: 409,
     trpc: "CONFLICT",
     title: "The key has too many pending questions",
-    help: "The key has reached its limit of pending questions. Wait for answers, or cancel questions that are no longer needed.",
+    help: "A key can have 20 pending questions. Wait for answers, or cancel questions that are no longer needed.",
   },
   too_many_keys: {
     status: 409,
@@ -265,6 +265,13 @@ export const blocked = (): ServiceError =>
 /** Throws `404 not_found` for the resource that a parameter names: missing, or not the caller's (§1.4.3). */
 export function failNotFound(name: string): never {
   throw new ServiceError("not_found", { fields: { [name]: "does not exist or is not yours" } });
+}
+
+/** Throws `409 too_many_pending_questions`, with the limit and what to do (§5.7.2(3)). */
+export function failFull(): never {
+  throw new ServiceError("too_many_pending_questions", {
+    detail: `The key has ${LIMITS.pending_questions_per_key} pending questions, the most that it can have. Wait for answers, or withdraw a question that is no longer needed (cancel_question, DELETE /v1/questions/{question_id}), and ask again.`,
+  });
 }
 
 /** Throws `422 invalid_fields`, naming each field and why (§9.1.4). */

@@ -49,6 +49,18 @@ export const trimGrants = statement(
     order by ${lastUse} desc, id desc limit ${sql.raw(LIMITS.grants_per_key)}) and ${atGrant()}`,
 );
 
+/**
+ * Ends older grants of the same client, by its name and the host that access leads to, and key, whose tokens were never
+ * used: the client has signed in again. If the grant got the revision earlier in the batch.
+ */
+export const endUnused = statement(
+  sql`delete from grants where key_id = ${p("key_id")} and redeemed_at is not null and id <> ${p("id")}
+    and client_name = ${p("client_name")} and client_host is ${p("client_host")}
+    and created_at <= ${p("created_at", grants.created_at)} and last_used_at = redeemed_at
+    and not exists (select 1 from credentials where grant_id = grants.id and last_used_at is not null)
+    and ${atGrant()}`,
+);
+
 const all = qb.select().from(grants);
 
 export const grantById = select(all, sql`where id = ${p("id")}`, { one: true });

@@ -8,6 +8,7 @@ import type { Ids } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
 import { Exchange, type RpcAnswer } from "../mcp/exchange.ts";
 import {
+  headerMismatch,
   type Message,
   readMessage,
   refuseMessage,
@@ -106,7 +107,8 @@ export function createMcp(options: McpOptions): Handler {
     }
     // The SDK answers so to parameters that its own schemas refuse.
     const code = error.code === RPC.internal ? RPC.invalid_params : error.code;
-    call.error = refusal(code);
+    call.error =
+      code === RPC.header_mismatch ? headerMismatch(scope.request.headers, call) : refusal(code);
     // To a client of the old era a 404 means that its session is gone.
     const status = !call.modern ? 200 : code === RPC.method_not_found ? 404 : 400;
     const shown = rpcError(code, call.error, error.data);

@@ -129,7 +129,9 @@ export function readMessage(
     if (found.code === RPC.invalid_params && version !== null && !VERSIONS.includes(version)) {
       return refuseMessage(RPC.unsupported_version, 400, { supported: VERSIONS });
     }
-    return refuseMessage(found.code, found.httpStatus, found.data);
+    const refused = refuseMessage(found.code, found.httpStatus, found.data);
+    if (found.code !== RPC.header_mismatch) return refused;
+    return { ...refused, error: headerMismatch(headers, body as JsonRpcMessage) };
   }
   if (found.kind === "modern") return modernMessage(found.messageKind, body, false);
   // Relay sends no requests, so it expects no responses. It accepts no batches.
@@ -186,6 +188,21 @@ function isPlain(body: unknown): body is JsonRpcMessage {
   if (!isObject(meta)) return false;
   const { progressToken: token } = meta;
   return token === undefined || typeof token === "string" || Number.isSafeInteger(token);
+}
+
+/** The error of a message that the SDK refuses for a header, which it names. */
+export function headerMismatch(
+  headers: Headers,
+  { method, params = {} }: JsonRpcMessage,
+): ServiceError {
+  const claimed = (params._meta as Params | undefined)?.[PROTOCOL_VERSION_META_KEY];
+  const disagrees = (name: string, value: unknown) => headers.get(name) !== value;
+  const name = disagrees("MCP-Protocol-Version", claimed)
+    ? "MCP-Protocol-Version"
+    : disagrees("Mcp-Method", method)
+      ? "Mcp-Method"
+      : "Mcp-Name";
+  return invalidFields({ [name]: "must agree with the body" });
 }
 
 /** True if a plain request is of the new era and its `Mcp-Name` agrees with its body. */

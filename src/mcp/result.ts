@@ -13,6 +13,7 @@ export const RPC = {
   internal: -32603,
   resource_not_found: -32002,
   session_not_found: -32001,
+  header_mismatch: -32020,
   unsupported_version: -32022,
 } as const;
 
@@ -91,7 +92,6 @@ const REFUSALS: Readonly<Record<number, readonly [ErrorCode, field?: string, why
   [RPC.method_not_found]: ["unknown_path"],
   [RPC.invalid_params]: ["invalid_fields", "params", "are not valid for this method"],
   [RPC.session_not_found]: ["not_found"],
-  [-32020]: ["invalid_fields", "headers", "must agree with the body"],
   [-32021]: ["invalid_fields", "capabilities", "lack one that is needed"],
   [RPC.unsupported_version]: ["invalid_fields", "protocol_version", "is not supported"],
 };

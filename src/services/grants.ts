@@ -6,6 +6,7 @@ import {
   claimOwnGrant,
   deleteGrant,
   dropReplaced,
+  endUnused,
   grantByCode,
   grantByFamily,
   grantById,
@@ -284,9 +285,10 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
             }),
             ...writeTokens({ id, revision }, { access, refresh }, now),
           ],
-          // This event also reports the grants that `trimGrants` ends.
+          // This event also reports the grants that end with it.
           events: updated(grant, revision),
           removals: [
+            endUnused({ ...grant, changed_id: id, changed_revision: revision }),
             trimGrants({ key_id: grant.key_id, changed_id: id, changed_revision: revision }),
           ],
         });

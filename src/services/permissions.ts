@@ -13,9 +13,9 @@ import {
   reportUse,
   TAG_UNIT,
 } from "../../db/permissions.ts";
-import { countPending } from "../../db/questions.ts";
+import { openQuestions } from "../../db/questions.ts";
 import { canonicalJson } from "../canonical-json.ts";
-import { fail } from "../errors.ts";
+import { ClientGone, fail, failFull } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { KeyCaller } from "../model/caller.ts";
 import type { McpSession } from "../model/mcp-session.ts";
@@ -52,10 +52,25 @@ export function createPermissions(deps: ServiceDeps) {
   const { store, storage, waits, clock, ids, assertLive } = deps;
   const { create, finish, readNow, hold } = createQuestionRows(deps);
 
-  const pendingOf = ({ key_id }: KeyCaller) => store.read(pendingActions({ key_id }));
+  /**
+   * The requests of this process that wait in line to be asked, oldest first. Each belongs to an open connection and a
+   * place among the waits of its key, which bounds the line.
+   */
+  const line = new Map<ActionRow, AbortController>();
 
-  /** Cancels a pending request, as if the agent withdrew it (§5.7.5). */
-  const end = (row: ActionRow) => finish(row, { ...row.question, status: "cancelled" }, endAction);
+  /** The requests of the key that are pending or wait in line. */
+  const pendingOf = async ({ key_id }: KeyCaller): Promise<ActionRow[]> => [
+    ...(await store.read(pendingActions({ key_id }))),
+    ...[...line.keys()].filter(({ question }) => question.key_id === key_id),
+  ];
+
+  /** Cancels a request, as if the agent withdrew it (§5.7.5). */
+  const end = async (row: ActionRow): Promise<boolean> => {
+    const place = line.get(row);
+    if (!place) return finish(row, { ...row.question, status: "cancelled" }, endAction);
+    place.abort();
+    return true;
+  };
 
   /**
    * Ends the pending requests of a session's main agent that belong to an earlier prompt. The request of a subagent
@@ -100,36 +115,127 @@ export function createPermissions(deps: ServiceDeps) {
     await finish(row, { ...row.question, status: "cancelled" }, endLeftAction);
   };
 
-  /** Throws the reason why the caller may not ask, if there is one. */
-  const assertMayAsk = async (caller: KeyCaller): Promise<undefined> => {
-    await assertLive(caller);
-    const created_at = clock.now();
-    const [row] = await store.read(countPending({ key_id: caller.key_id, created_at }));
-    if (row![0] >= LIMITS.pending_questions_per_key) fail("too_many_pending_questions");
+  const questionOf = ({ key_id }: KeyCaller, { content, life }: AskOptions) => {
+    const { prompt, context, action } = content;
+    const now = clock.now();
+    return {
+      id: ids.next("qst"),
+      key_id,
+      task_id: null,
+      prompt,
+      kind: "choice",
+      options: [...content.options],
+      status: "pending",
+      answer: null,
+      created_at: now,
+      answered_at: null,
+      expires_at: now + life,
+      action,
+      ...(context !== null && { context }),
+    } satisfies Question;
   };
 
-  /** Asks, or joins the question that the other call asked for the same use. Returns its id. */
-  const askOrJoin = (caller: KeyCaller, options: AskOptions) => {
-    const { account_id, key_id } = caller;
-    const { content, input, call, turn, life } = options;
-    const { prompt, context, action } = content;
+  const joiningOf = ({ key_id }: KeyCaller, { content, input, call, session }: AskOptions) => {
+    const { action } = content;
+    const now = clock.now();
+    return {
+      key_id,
+      action_digest: digestOf(action, input),
+      other_call: otherOf(call),
+      of_session: action.session,
+      of_agent: action.agent ?? null,
+      of_folder: action.folder,
+      of_host: action.host,
+      of_tag: tagOf(session),
+      since: now - LIMITS.approve_join,
+      now,
+    };
+  };
+
+  /** Records a request whose time was over before it could be asked, so that the person sees it among what expired. */
+  const tellUnasked = async (caller: KeyCaller, options: AskOptions): Promise<void> => {
+    const { account_id } = caller;
+    storage.assertRoom(account_id);
+    const { turn: asked_in, call } = options;
+    const question = { ...questionOf(caller, { ...options, life: 0 }), status: "expired" as const };
+    const recorded = { ...question, ...joiningOf(caller, options), account_id, asked_in };
+    await create(account_id, question, ({ revision }) => [
+      insertAction({ ...recorded, revision, action_calls: CALLS[call] }),
+    ]);
+  };
+
+  const openOf = ({ key_id }: KeyCaller) => store.read(openQuestions({ key_id, now: clock.now() }));
+  const isFull = (open: readonly unknown[]) => open.length >= LIMITS.pending_questions_per_key;
+
+  /** Waits until the key may ask one more question; false if it may not within `seconds`. */
+  const waitForRoom = async (caller: KeyCaller, seconds: number, signal: AbortSignal) => {
+    const { key_id, account_id } = caller;
+    const open = await openOf(caller);
+    return waits.wait({
+      owner: key_id,
+      subjects: [...open.map(([id]) => id), key_id, account_id],
+      seconds,
+      signal,
+      // The call has its place among the waits already.
+      slot: { release() {} },
+      async read() {
+        const [rows] = await Promise.all([openOf(caller), assertLive(caller)]);
+        const has_room = !isFull(rows);
+        const first_end = Math.min(...rows.map(([, expires_ms]) => expires_ms / 1000));
+        // Of a question that came meanwhile, only its time is known.
+        return {
+          value: has_room,
+          done: has_room,
+          again_in: Math.max(0.1, first_end - clock.now()),
+        };
+      },
+    });
+  };
+
+  /** Asks once the key has room, within the life of the request (§12.6.4). Null if it was withdrawn meanwhile. */
+  const askInLine = async (caller: KeyCaller, options: AskOptions): Promise<string | null> => {
+    const { life, signal, call, turn, content, input, session } = options;
+    const row: ActionRow = {
+      question: questionOf(caller, options),
+      account_id: caller.account_id,
+      hidden: null,
+      turn,
+      digest: digestOf(content.action, input),
+      calls: CALLS[call],
+      left: tagOf(session),
+    };
+    const begun = clock.elapsed();
+    const place = new AbortController();
+    const either = AbortSignal.any([signal, place.signal]);
+    line.set(row, place);
+    try {
+      for (;;) {
+        const left = life - (clock.elapsed() - begun);
+        if (left < 1 || !(await waitForRoom(caller, left, either))) break;
+        const id = await askOrJoin(caller, {
+          ...options,
+          life: life - (clock.elapsed() - begun),
+        });
+        if (id !== null) return id;
+      }
+    } catch (error) {
+      if (error instanceof ClientGone && place.signal.aborted && !signal.aborted) return null;
+      throw error;
+    } finally {
+      line.delete(row);
+    }
+    await tellUnasked(caller, options);
+    return failFull();
+  };
+
+  /** Asks, or joins the question that the other call asked for the same use. Returns its id; null if the key is full. */
+  const askOrJoin = (caller: KeyCaller, options: AskOptions): Promise<string | null> => {
+    const { account_id } = caller;
+    const { content, input, call, turn } = options;
+    const { action } = content;
     const action_digest = digestOf(action, input);
-    const own_call = CALLS[call];
-    const other_call = otherOf(call);
     return untilDecided(async () => {
-      const now = clock.now();
-      const joining = {
-        key_id,
-        action_digest,
-        other_call,
-        of_session: action.session,
-        of_agent: action.agent ?? null,
-        of_folder: action.folder,
-        of_host: action.host,
-        of_tag: tagOf(options.session),
-        since: now - LIMITS.approve_join,
-        now,
-      };
+      const joining = joiningOf(caller, options);
       const waiting = await pendingOf(caller);
       if (waiting.some(({ digest }) => digest === action_digest)) {
         const [joined] = await store.write([joinAction(joining)]);
@@ -137,21 +243,7 @@ export function createPermissions(deps: ServiceDeps) {
         if (id !== undefined) return id as string;
       }
       storage.assertRoom(account_id);
-      const question: Question = {
-        id: ids.next("qst"),
-        key_id,
-        task_id: null,
-        prompt,
-        kind: "choice",
-        options: [...content.options],
-        status: "pending",
-        answer: null,
-        created_at: now,
-        answered_at: null,
-        expires_at: now + life,
-        action,
-        ...(context !== null && { context }),
-      };
+      const question = questionOf(caller, options);
       const asked = await create(account_id, question, ({ revision }) => [
         insertAction({
           ...question,
@@ -160,19 +252,22 @@ export function createPermissions(deps: ServiceDeps) {
           account_id,
           revision,
           asked_in: turn,
-          action_calls: own_call,
+          action_calls: CALLS[call],
         }),
       ]);
+      if (asked) return question.id;
+      await assertLive(caller);
       // If nothing prevents it by now, or there is a question to join, it is tried again.
-      return asked ? question.id : assertMayAsk(caller);
+      return isFull(await openOf(caller)) ? null : undefined;
     });
   };
 
   return {
     /**
-     * Asks, waits until the question leaves `pending` or `wait` is over, and returns it as it then is. When the
-     * client goes or can wait no longer, the question ends unless another call waits for it. Throws
-     * `409 too_many_pending_questions`, `429 too_many_waits`, `503 store_unavailable`.
+     * Asks, waits until the question leaves `pending` or `wait` is over, and returns it as it then is. While the key has
+     * its full number of pending questions, the request waits in line. When the client goes or can wait no longer, the
+     * question ends unless another call waits for it. Throws `409 too_many_pending_questions` if the request could not be
+     * asked within its life, `429 too_many_waits`, `503 store_unavailable`.
      */
     async ask(caller: KeyCaller, options: AskOptions): Promise<Question> {
       const { call, wait, signal } = options;
@@ -180,10 +275,13 @@ export function createPermissions(deps: ServiceDeps) {
       const slot = waits.reserve(key_id) ?? fail("too_many_waits");
       try {
         await endEarlier(caller, options);
-        const id = await askOrJoin(caller, options);
+        const begun = clock.elapsed();
+        const id = (await askOrJoin(caller, options)) ?? (await askInLine(caller, options));
+        if (id === null) return { ...questionOf(caller, options), status: "cancelled" };
         let left = false;
         try {
-          const question = await hold(caller, { id, key_id }, { seconds: wait, signal, slot });
+          const seconds = Math.max(0, wait - (clock.elapsed() - begun));
+          const question = await hold(caller, { id, key_id }, { seconds, signal, slot });
           if (question.status !== "pending") return question;
           left = true;
           await leave(caller, id, call);

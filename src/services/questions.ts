@@ -9,7 +9,7 @@ import {
   type QuestionRow,
 } from "../../db/questions.ts";
 import { taskById } from "../../db/tasks.ts";
-import { fail } from "../errors.ts";
+import { fail, failFull } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { AccountCaller, Caller, KeyCaller } from "../model/caller.ts";
 import type { IdempotentRequest } from "../model/idempotency.ts";
@@ -172,7 +172,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
         if (question.task_id !== null) await assertOwnTask(caller, question.task_id);
         const [row] = await store.read(countPending({ key_id, created_at: now }));
         if (row![0] >= LIMITS.pending_questions_per_key) {
-          fail("too_many_pending_questions");
+          failFull();
         }
       };
 

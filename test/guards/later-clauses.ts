@@ -85,6 +85,7 @@ export const LATER_CLAUSES: readonly Clause[] = [
   clause("§12.6.3", "a hook and a permission tool that ask the same are one question"),
   clause("§12.6.4", "a stream that begins at once; how long a request lasts"),
   clause("§12.6.5", "the answer in the client's form; only the person permits"),
+  clause("§12.6.7", "requests beyond the full number wait in line"),
   clause("§12.6.6", "what ends a permission request that nobody waits for"),
 
   clause("§14.4.1", "accounts take turns and have shares"),
@@ -135,6 +136,7 @@ export const LATER_CLAUSES: readonly Clause[] = [
   clause("§18.6.6", "10 for each address, 1,000 in total; no address keeps others out"),
   clause("§18.7.1", "what ends a grant"),
   clause("§18.7.2", "revocation by the client"),
+  clause("§18.7.3", "a new sign-in ends accesses that were never used"),
   clause("§18.8.1", "what counts toward the limit of the address"),
   clause("§18.8.2", "an expired access token does not count"),
 

@@ -322,11 +322,13 @@ test("bad protocol versions, and headers that disagree with the body, are 400", 
   for (const headers of disagreeing as Record<string, string>[]) {
     const { status, body } = await modern("tools/list", {}, { headers });
     expect([headers, status, body.error.code]).toEqual([headers, 400, -32020]);
-    expect(body.error.data).toMatchObject({ code: "invalid_fields" });
+    const [named] = Object.keys(body.error.data.fields);
+    expect(named!.toLowerCase()).toBe(Object.keys(headers)[0]!);
   }
   const call = { name: MARK };
   const other = await modern("tools/call", call, { headers: { "mcp-name": "list_tasks" } });
   expect([other.status, other.body.error.code]).toEqual([400, -32020]);
+  expect(other.body.error.data.fields).toEqual({ "Mcp-Name": "must agree with the body" });
   expect(other.text).not.toContain(MARK);
   const broken = { ...envelope(), "io.modelcontextprotocol/clientCapabilities": 1 };
   const malformed = await modern("tools/list", { _meta: broken });

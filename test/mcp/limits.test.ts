@@ -64,7 +64,7 @@ test("every MCP request of a key costs one call, and is refused with 429 beyond 
   });
   await advanceUntilEnded(app, clock, 10);
   const { headers, notes } = await streamed;
-  expect([headers.get("content-type"), notes.length]).toEqual(["text/event-stream", 1]);
+  expect([headers.get("content-type"), notes.length]).toEqual(["text/event-stream", 3]);
   expect(headers.get("ratelimit")).toBe(`"key";r=${left - 1};t=3`);
 
   await rest();

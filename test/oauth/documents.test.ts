@@ -57,14 +57,16 @@ test("client ID documents are advertised only with an https PUBLIC_URL", async (
   expect((await client(url)(path)).body[name]).toBe(true);
   const local = await startTestApp({ database_url });
   expect((await client(local.url)(path)).body).not.toHaveProperty(name);
-  const { status } = await authorize(local.url, {
+  const refused = await authorize(local.url, {
     response_type: "code",
     client_id,
     redirect_uri: REDIRECT,
     code_challenge: challenge,
     code_challenge_method: "S256",
   });
-  expect(status).toBe(400);
+  expect(refused.status).toBe(400);
+  // The page says why, and the way by a key.
+  expect(await refused.text()).toContain("client_id is an address");
 });
 
 test("a client's document is loaded for a person who is signed in, and for nobody else [§18.3.4]", async () => {

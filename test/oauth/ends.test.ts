@@ -134,7 +134,10 @@ test("a key has at most 20 grants, and one more ends the least recently used one
   const key_id = agent.key.id;
   const all = [];
   for (let i = 0; i < 20; i++) {
-    all.push(await connectClient(url, person, { key_id }));
+    const next = await connectClient(url, person, { key_id });
+    all.push(next);
+    // One that was never used would be replaced.
+    await next.send("GET /v1/tasks");
     await clock.skip(1);
   }
   await refresh(url, all[0]!.tokens.refresh_token);
@@ -187,7 +190,9 @@ test("a 21st grant of a key ends the least recently used one [§5.15.2(3)]", asy
   const connect = () => connectClient(url, person, { key_id: key.id, client_id });
   const connected = [];
   for (let i = 0; i < LIMITS.grants_per_key; i++) {
-    connected.push(await connect());
+    const next = await connect();
+    connected.push(next);
+    await next.send("GET /v1/tasks");
     await clock.skip(1);
   }
   const [oldest, second] = [connected[0]!, connected[1]!];
@@ -208,4 +213,24 @@ test("a 21st grant of a key ends the least recently used one [§5.15.2(3)]", asy
   expect((await oldest.send("GET /v1/tasks")).status).toBe(200);
   expect((await second.send("GET /v1/tasks")).status).toBe(401);
   expect(await grantsOf()).toBe(LIMITS.grants_per_key);
+});
+
+test("a client that signs in again has one grant, and what another client or key has used or not stays [§18.7.3]", async () => {
+  const first = await connectClient(url, person);
+  const key_id = first.key.id;
+  const grants = async (): Promise<any[]> =>
+    (await person.send(`GET /v1/keys/${key_id}/grants`)).body.grants;
+  for (let i = 0; i < 4; i++) await connectClient(url, person, { key_id });
+  expect((await grants()).length).toBe(1);
+  expect((await first.send("GET /v1/tasks")).status).toBe(401);
+  const used = await connectClient(url, person, { key_id });
+  expect((await used.send("GET /v1/tasks")).status).toBe(200);
+  await until(async () =>
+    (await grants()).some(({ last_used_at, created_at }) => last_used_at >= created_at),
+  );
+  await clock.advance(1);
+  const other = await connectClient(url, person);
+  await connectClient(url, person, { key_id });
+  expect((await grants()).length).toBe(2);
+  for (const { send } of [used, other]) expect((await send("GET /v1/tasks")).status).toBe(200);
 });

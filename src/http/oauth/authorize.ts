@@ -72,8 +72,14 @@ export function createAuthorize(options: OAuthOptions): Handler {
       if (more.length > 0) failOAuth("invalid_request", `${name} is repeated.`);
       return value;
     };
-    const client = clients.find(once("client_id"));
-    if (!client || ("document" in client && !client_documents)) {
+    const client_id = once("client_id");
+    const client = clients.find(client_id);
+    if ((client === null ? /^https?:/.test(client_id) : "document" in client) && !client_documents)
+      failOAuth(
+        "invalid_request",
+        "Its client_id is an address, which this Relay accepts only with an https PUBLIC_URL. Let the program register itself, or give it a key: add an agent on Relay's page.",
+      );
+    if (!client) {
       return failOAuth("invalid_client", "The client_id is unknown.");
     }
     const redirect_uri = once("redirect_uri");
