@@ -259,3 +259,13 @@ test.if(Bun.which("promtool") !== null)(
     expect(faults.filter((line) => !known_faults.test(line))).toEqual([]);
   },
 );
+
+test("every alert has a test in which it fires", async () => {
+  const told = await readText(ALERT_TESTS);
+  const untested = rules.filter(
+    ({ alert }) =>
+      !told.includes(`alertname="${alert}"`) &&
+      !new RegExp(`alertname: ${alert}\\n\\s+exp_alerts:\\n`).test(told),
+  );
+  expect(untested.map(({ alert }) => alert)).toEqual([]);
+});
