@@ -6,7 +6,7 @@ import { startTestApp } from "../support/app.ts";
 /** Bun ends them after 10 s, which it checks every 4 s. */
 const MOST_SECONDS = 20;
 
-test("a connection ends if the headers of its first request are not complete in time [§11.2.3]", async () => {
+test("a connection ends if the headers of its first request are not complete in time", async () => {
   const app = await startTestApp();
   const { hostname, port } = new URL(app.local_url);
   const begun = performance.now();
