@@ -29,6 +29,8 @@ const WATCH = {
   tolerance: 60,
   /** Tasks of one step. */
   step: 25,
+  /** Changes that are written at once: each may plan deliveries to 20 channels, and writes of others wait for them. */
+  at_once: 4,
   /** Tasks whose due time one look checks. */
   checked: 200,
 } as const;
@@ -102,7 +104,7 @@ export function createSilenceWatch(deps: ServiceDeps) {
     const rows = await store.read(dueTasks({ now, limit: WATCH.step }));
     const moved: [id: string, due: number | null, before: number][] = [];
     const corrections: Statement[] = [];
-    const changes: Promise<boolean>[] = [];
+    const changes: (() => Promise<boolean>)[] = [];
     const back = new Set<string>();
     for (const row of rows) {
       const { task, facts } = row;
@@ -122,7 +124,8 @@ export function createSilenceWatch(deps: ServiceDeps) {
         // Only the use of its key makes a silent task due.
         back.add(task.key_id);
         const due = silentAt(Math.min(used, now), within);
-        changes.push(change(row, { silent_since: null, silent_due_at: due }, endSilence, []));
+        const next = { silent_since: null, silent_due_at: due };
+        changes.push(() => change(row, next, endSilence, []));
         continue;
       }
       if (key_used > now + WATCH.tolerance) {
@@ -143,13 +146,16 @@ export function createSilenceWatch(deps: ServiceDeps) {
         const begin = (values: Parameters<typeof endSilence>[0]) =>
           beginSilence({ ...values, key_id: task.key_id, last_used_at: used, now });
         const next = { silent_since: active, silent_due_at: null };
-        changes.push(change(row, next, begin, ["silent"]));
+        changes.push(() => change(row, next, begin, ["silent"]));
       } else if (now - silent_due_at >= WATCH.left) move(silentAt(since, within));
     }
     const statements = [...corrections];
     if (moved.length > 0) statements.push(moveDueTimes({ rows: JSON.stringify(moved) }));
     if (statements.length > 0) await store.write(statements, IN_BACKGROUND);
-    const done = await Promise.all(changes);
+    const done: boolean[] = [];
+    while (changes.length > 0) {
+      done.push(...(await Promise.all(changes.splice(0, WATCH.at_once).map((write) => write()))));
+    }
     if (back.size > 0) {
       await store.write([markSilent({ keys: JSON.stringify([...back]), now })], IN_BACKGROUND);
     }
