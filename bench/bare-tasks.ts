@@ -17,7 +17,7 @@ export const TABLE = `create table tasks (
   description text not null, status text not null, priority text not null, notify integer not null,
   progress integer, status_note text, source text not null, created_at integer not null,
   updated_at integer not null, completed_at integer, seen_at integer, host text,
-  change_id text not null)`;
+  revision text not null)`;
 export const INDEXES = [
   "create index tasks_key on tasks (key_id, status, updated_at, id)",
   "create index tasks_account on tasks (account_id, status, updated_at, id, key_id)",

@@ -117,29 +117,38 @@ export async function fill(run: RunSql, { tasks, keys }: Size): Promise<Filled> 
   // Accounts, keys and their credentials. Only the first account is used.
   const secretOf = (kind: string, number: number) => `${kind}_${String(number).padStart(43, "0")}`;
   const token = secretOf("mca", 0);
+  const tokens = JSON.stringify(
+    Array.from({ length: accounts }, (_, i) => digest(secretOf("mca", i))),
+  );
   await run(
-    `insert into accounts (id, created_at, live_activities, token_digest, change_id)
-      select ${account("key")}, ${begin}, 0, value, 'filled' from json_each(?)`,
-    [JSON.stringify(Array.from({ length: accounts }, (_, i) => digest(secretOf("mca", i))))],
+    `insert into accounts (id, created_at, live_activities, revision)
+      select ${account("key")}, ${begin}, 0, 'filled' from json_each(?)`,
+    [tokens],
+  );
+  await run(
+    `insert into credentials (digest, id, kind, account_id, key_id, made_by, created_at, last_used_at)
+      select value, replace(${account("key")}, 'acc_', 'ses_'), 'account_token', ${account("key")}, null, 'account', ${begin}, ${now}
+      from json_each(?)`,
+    [tokens],
   );
   for (let from = 0; from < keys; from += STEP) {
     const digests = Array.from({ length: Math.min(STEP, keys - from) }, (_, i) =>
       digest(secretOf("mck", from + i)),
     );
     await run(
-      `insert into keys (id, account_id, label, prefix, last4, secret_digest, created_at, last_used_at, tasks_todo,
-        tasks_in_progress, tasks_done, tasks_cancelled, change_id)
+      `insert into keys (id, account_id, label, prefix, last4, created_at, last_used_at, tasks_todo,
+        tasks_in_progress, tasks_done, tasks_cancelled, revision)
         select ${key(`(key + ${from})`)}, ${account(`((key + ${from}) / ${per_account})`)}, 'Agent ' || key, 'mck_0000',
-          '0000', value, ${begin}, ${now}, 0, 0, 0, 0, 'filled' from json_each(?)`,
+          '0000', ${begin}, ${now}, 0, 0, 0, 0, 'filled' from json_each(?)`,
+      [JSON.stringify(digests)],
+    );
+    await run(
+      `insert into credentials (digest, id, kind, account_id, key_id, made_by, created_at, last_used_at)
+        select value, replace(k.id, 'key_', 'crd_'), 'key_secret', k.account_id, k.id, 'account', k.created_at, ${now}
+        from json_each(?) join keys k on k.id = ${key(`(key + ${from})`)}`,
       [JSON.stringify(digests)],
     );
   }
-  await run(`insert into credentials (digest, id, kind, account_id, key_id, made_by, created_at, last_used_at)
-    select token_digest, replace(id, 'acc_', 'ses_'), 'account_token', id, null, 'account', created_at, ${now}
-    from accounts`);
-  await run(`insert into credentials (digest, id, kind, account_id, key_id, made_by, created_at, last_used_at)
-    select secret_digest, replace(id, 'key_', 'crd_'), 'key_secret', account_id, id, 'account', created_at, ${now}
-    from keys`);
 
   // By turns for a key of the first account and for any key, so that rows of one key are spread over the file.
   const of_first = accounts === 1 ? tasks : Math.min(tasks / 2, per_account * OF_KEY);
@@ -150,7 +159,7 @@ export async function fill(run: RunSql, { tasks, keys }: Size): Promise<Filled> 
   await insert(
     tasks,
     `insert into tasks (id, key_id, account_id, title, description, status, priority, notify, progress, status_note,
-      source, created_at, updated_at, completed_at, seen_at, host, change_id)
+      source, created_at, updated_at, completed_at, seen_at, host, revision)
       select ${id("tsk", ms, "i")}, ${owner}, 'Release version ' || i,
         '${DESCRIPTION}', status, 'medium', 1, case status when 'in_progress' then 50 end,
         case status when 'in_progress' then 'Runs the tests' end, 'agent', ms, ms,
@@ -170,14 +179,14 @@ export async function fill(run: RunSql, { tasks, keys }: Size): Promise<Filled> 
   await insert(
     questions,
     `insert into questions (id, key_id, account_id, prompt, kind, options, status, answer, created_at, answered_at,
-      expires_at, change_id)
+      expires_at, revision)
       select ${id("qst", near(1000, questions), "i")}, ${owner}, 'Release version ' || i || ' now?', 'confirm', '["Yes","No"]',
         'answered', 'Yes', ${near(1000, questions)}, ${near(1000, questions)} + 500,
         ${near(1000, questions)} + 3600000, 'filled' || i from NUMBERS`,
   );
   await insert(
     part(0.1),
-    `insert into items (id, key_id, account_id, type, task_id, changes, text, created_at, read_at, change_id)
+    `insert into items (id, key_id, account_id, type, task_id, changes, text, created_at, read_at, revision)
       select ${id("itm", near(100, part(0.1)), "i")}, ${owner}, 'message', null, '[]', 'Please look at task ' || i,
         ${near(100, part(0.1))}, case when i / 7 % 2 = 0 then ${near(100, part(0.1))} + 9 end, 'filled' || i
       from NUMBERS`,
@@ -201,7 +210,7 @@ export async function fill(run: RunSql, { tasks, keys }: Size): Promise<Filled> 
   );
   await insert(
     Math.min(part(0.1), keys * 20),
-    `insert into activity_blocks (id, key_id, at, size, entries)
+    `insert into request_log (id, key_id, at, size, entries)
       select ${id("act", near(10, part(0.1)), "i")}, ${key(`(i % ${keys})`)}, ${near(10, part(0.1))}, 10, '${entries}'
       from NUMBERS`,
   );

@@ -43,7 +43,7 @@ export async function countCreations(store: Store, window: CreationWindow) {
 export const insertAccountWithin = statement(
   insertWhere(
     accounts,
-    sql`(select count(*) from account_creations where ${in_window}) < ${p("limit")} and ${isNewToken("token_digest")}`,
+    sql`(select count(*) from account_creations where ${in_window}) < ${p("limit")} and ${isNewToken("digest")}`,
   ),
 );
 

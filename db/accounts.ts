@@ -36,7 +36,8 @@ export const accountByToken = select(
 /** True in SQL if the account `account_id` is not deleted. */
 export const isLiveAccount = sql`exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)`;
 
-export const insertAccount = statement(insertWhere(accounts, isNewToken("token_digest")));
+/** Inserts an account. `insertSession` follows in the batch, with the credential of its token `digest`. */
+export const insertAccount = statement(insertWhere(accounts, isNewToken("digest")));
 
 /** True in SQL if there is or was an account. The row of a deleted one goes, but the number of its last event stays. */
 const had_accounts = sql`(exists (select 1 from accounts)
@@ -46,7 +47,7 @@ export const hadAccounts = statement(sql`select ${had_accounts}`, { returns: row
 
 /** Inserts the first account of the store. */
 export const insertFirstAccount = statement(
-  insertWhere(accounts, sql`not ${had_accounts} and ${isNewToken("token_digest")}`),
+  insertWhere(accounts, sql`not ${had_accounts} and ${isNewToken("digest")}`),
 );
 
 const own = sql`id = ${p("id")} and deleted_at is null`;

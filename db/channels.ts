@@ -118,14 +118,14 @@ export const deleteReplacedChannels = statement(
 
 /** Makes the channel a target, if it exists. */
 export const insertTarget = statement(
-  sql`insert into push_targets (account_id, purpose, recipient_id, subject, lane, address, label, updated_at)
+  sql`insert into delivery_targets (account_id, purpose, recipient_id, subject, lane, address, label, updated_at)
     select account_id, 'alert', id, '', ${p("lane")}, ${p("address")}, label, ${p("now", deliveryTargets.updated_at)} from channels where ${own}
     on conflict do nothing`,
 );
 
 /** Copies the label to the target of the channel, if it has one. Follows {@link updateChannel} in the batch. */
 export const labelTarget = statement(
-  sql`update push_targets set label = (select label from channels where ${own})
+  sql`update delivery_targets set label = (select label from channels where ${own})
     where account_id = ${p("account_id")} and purpose = 'alert' and recipient_id = ${p("id")} and subject = ''`,
 );
 
@@ -134,7 +134,7 @@ export const updateChannel = statement(
   updateSet(
     channels,
     ["label", "sends", "min_priority", "quiet_hours", "revision"],
-    sql`${own} and change_id = ${p("old_revision")} and ${isLiveAccount}`,
+    sql`${own} and revision = ${p("old_revision")} and ${isLiveAccount}`,
   ),
 );
 

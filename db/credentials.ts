@@ -7,7 +7,7 @@ import { atRevision } from "./outbox.ts";
 import { pruner } from "./retention.ts";
 import { accounts, questions } from "./schema.ts";
 import { p, sql } from "./store/sql.ts";
-import { qb, rowOf, rowsOf, select, statement, updateSet } from "./store/statement.ts";
+import { insertWhere, qb, rowOf, rowsOf, select, statement, updateSet } from "./store/statement.ts";
 
 /**
  * The owner of a credential and its last use. Every request makes this search for one row. Kinds that are not bearer
@@ -36,6 +36,27 @@ export const replaceDigest = statement(
     credentials,
     ["digest"],
     sql`digest = ${p("old_digest")} and ${atRevision("accounts")}`,
+  ),
+);
+
+/** Inserts the secret of a key, if the same batch inserted the key. */
+export const insertSecret = statement(insertWhere(credentials, atRevision("keys")));
+
+/** Replaces the digest of a key's secret, if the same batch replaced what is shown of it. */
+export const replaceSecretDigest = statement(
+  updateSet(
+    credentials,
+    ["digest"],
+    sql`key_id = ${p("key_id")} and kind = 'key_secret' and ${atRevision("keys")}`,
+  ),
+);
+
+/** Copies the last host and client of a key to its credentials, if the same batch changed the key. */
+export const copyLastUse = statement(
+  updateSet(
+    credentials,
+    ["last_host", "last_client"],
+    sql`key_id = ${p("key_id")} and ${atRevision("keys")}`,
   ),
 );
 

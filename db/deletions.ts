@@ -37,12 +37,12 @@ const deleteSome = (table: string, owner: "key_id" | "account_id", which: Sql = 
   );
 
 /** A live activity goes once its `end` notification was sent or has expired (§5.6.2(2)). */
-const ended = sql`not exists (select 1 from pushes where token = push_token and kind = 'end')`;
+const ended = sql`not exists (select 1 from deliveries where address = push_token and kind = 'end')`;
 
 // The rows of a key and of an account, besides keys and events.
 const OF_KEY = [
   deleteSome("live_activities", "key_id", ended),
-  deleteSome("push_records", "key_id"),
+  deleteSome("delivery_records", "key_id"),
   deleteSome("idempotency", "key_id"),
   deleteSome("items", "key_id"),
   // Before the questions, whose triggers would remove them beyond the limit of a step.
@@ -59,13 +59,13 @@ const OF_KEY = [
       where t.key_id = ${p("owner")} limit ${p("limit")})`,
   ),
   deleteSome("tasks", "key_id"),
-  deleteSome("activity_blocks", "key_id"),
+  deleteSome("request_log", "key_id"),
 ];
 const OF_ACCOUNT = [
   deleteSome("live_activities", "account_id", ended),
-  deleteSome("push_records", "account_id"),
-  // A delivery with its own address (`token`) still tells a device of the deletion.
-  deleteSome("pushes", "account_id", sql`token is null`),
+  deleteSome("delivery_records", "account_id"),
+  // A delivery with its own address still tells a device of the deletion.
+  deleteSome("deliveries", "account_id", sql`address is null`),
   deleteSome("idempotency", "account_id"),
   deleteSome("webhook_messages", "account_id"),
   // Before the channels, whose triggers would remove them beyond the limit of a step.
@@ -77,7 +77,7 @@ const OF_ACCOUNT = [
   deleteSome("channels", "account_id"),
   deleteSome("open_pages", "account_id"),
   // Before the devices, whose triggers would remove them beyond the limit of a step.
-  deleteSome("push_targets", "account_id"),
+  deleteSome("delivery_targets", "account_id"),
   deleteSome("devices", "account_id"),
 ];
 
@@ -88,8 +88,8 @@ const dropAccount = statement(
   sql`delete from accounts where id = ${p("owner")} and deleted_at is not null and not exists (
     ${sql.join(
       [
-        ...["keys", "pushes", "live_activities", "push_records", "idempotency"],
-        ...["open_pages", "push_targets", "devices", "channels", "webhook_messages"],
+        ...["keys", "deliveries", "live_activities", "delivery_records", "idempotency"],
+        ...["open_pages", "delivery_targets", "devices", "channels", "webhook_messages"],
       ].map((table) => sql`select 1 from ${sql.raw(table)} where account_id = ${p("owner")}`),
       sql` union all `,
     )})`,

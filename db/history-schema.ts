@@ -19,8 +19,8 @@ export const task_history = sqliteTable(
 );
 
 /** The newest requests of each key (§15), all entries of one write in one row. `at` and `id` are those of the newest. */
-export const activity_blocks = sqliteTable(
-  "activity_blocks",
+export const request_log = sqliteTable(
+  "request_log",
   {
     id: text().notNull(),
     key_id: text().notNull(),
@@ -30,5 +30,5 @@ export const activity_blocks = sqliteTable(
     entries: text({ mode: "json" }).$type<readonly PackedEntry[]>().notNull(),
   },
   // Unique, so that a write with an unknown outcome can be repeated.
-  (t) => [uniqueIndex("activity_blocks_key").on(t.key_id, t.at, t.id)],
+  (t) => [uniqueIndex("request_log_key").on(t.key_id, t.at, t.id)],
 );

@@ -228,7 +228,7 @@ export const oldUnread = statement(
 
 /** Deletes the items of `key_id` up to `last` that a batch marked with `revision`. */
 export const deleteMarked = statement(
-  sql`delete from items where key_id = ${p("key_id")} and seq <= ${p("last")} and change_id = ${p("revision")}
+  sql`delete from items where key_id = ${p("key_id")} and seq <= ${p("last")} and revision = ${p("revision")}
     ${freed("items", sql`key_id`)}`,
   { frees: true },
 );

@@ -30,7 +30,7 @@ export const claimKey = statement(
   updateSet(
     keys,
     ["revision"],
-    sql`${liveKey} and change_id = ${p("old_revision")}
+    sql`${liveKey} and revision = ${p("old_revision")}
       and exists (select 1 from credentials where digest = ${p("credential")})`,
   ),
 );

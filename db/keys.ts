@@ -73,22 +73,22 @@ export const keysOfAccount = select(
 export const hasRoomForKey = sql`${isLiveAccount}
   and (select count(*) from keys where account_id = ${p("account_id")} and deleted_at is null) < ${sql.raw(LIMITS.keys_per_account)}`;
 
+/** Inserts a key. `insertSecret` follows in the batch. */
 export const insertKey = statement(insertWhere(keys, hasRoomForKey));
 
 /** Inserts the key of a grant that the same batch inserted. */
 export const insertKeyOfGrant = statement(insertWhere(keys, atRevision("grants")));
 
 /** Guards a change by the revision that it was decided on. */
-const unchanged = sql`id = ${p("id")} and change_id = ${p("old_revision")} and deleted_at is null`;
+const unchanged = sql`id = ${p("id")} and revision = ${p("old_revision")} and deleted_at is null`;
 
+/** Changes the key. `copyLastUse` follows in the batch. */
 export const updateKey = statement(
   updateSet(keys, ["label", "last_host", "last_client", "revision"], unchanged),
 );
 
-/** Replaces the secret of the key. A trigger replaces the digest of its credential. */
-export const replaceSecret = statement(
-  updateSet(keys, ["secret_digest", "prefix", "last4", "revision"], unchanged),
-);
+/** Replaces what is shown of the secret. `replaceSecretDigest` follows in the batch. */
+export const replaceSecret = statement(updateSet(keys, ["prefix", "last4", "revision"], unchanged));
 
 /** The newest key of the account with this label. */
 export const keyByLabel = select(

@@ -26,7 +26,7 @@ export const dueNudges = statement(
 
 /** Gives the questions `ids` (JSON list) that are still due the new `revision`. Of two processes, one gets each. */
 export const claimNudges = statement(
-  sql`update questions set nudge_at = null, change_id = ${p("revision")}
+  sql`update questions set nudge_at = null, revision = ${p("revision")}
     where id in (select value from json_each(${p("ids")})) and ${due}`,
 );
 
@@ -42,14 +42,14 @@ export const planNudges = statement(
   sql`with t as materialized (
       select q.id, q.account_id, q.key_id, q.expires_at, q.remind_at is not null as is_reminder, d.recipient_id, d.lane,
         s.shown_at is not null as was_shown
-      from json_each(${p("ids")}) e join questions q on q.id = e.value and q.change_id = ${p("revision")}
+      from json_each(${p("ids")}) e join questions q on q.id = e.value and q.revision = ${p("revision")}
         join accounts a on a.id = q.account_id and a.deleted_at is null
-        join push_targets d on d.account_id = q.account_id and d.purpose = 'alert'
+        join delivery_targets d on d.account_id = q.account_id and d.purpose = 'alert'
         left join channels c on c.id = d.recipient_id
         left join question_deliveries s on s.question_id = q.id and s.target_id = d.recipient_id
       where d.lane in (select value from json_each(${p("lanes")})) and ${takesQuestions} and q.expires_at > ${now}
         and (q.remind_at is not null or (a.nudges and q.expires_at >= ${now} + ${sql.raw(NOTIFICATION_LIMITS.nudge_left * 1000)})))
-    insert into pushes (${DELIVERY_COLUMNS})
+    insert into deliveries (${DELIVERY_COLUMNS})
     select account_id, recipient_id, 'question', id, key_id, null, id, lane, null,
       case when is_reminder then '["reminder"]' else '["nudge"]' end, 0, ${now}, expires_at, ${now}
     from t where is_reminder or not was_shown or not exists (select 1 from t o where o.id = t.id and not o.was_shown)

@@ -25,7 +25,7 @@ export const guardOf = ({ id, revision }: RowRevision) => ({
 
 /** True in SQL if the row has the revision that the same batch gave it earlier. */
 export function atRevision(table: RowRevision["table"]) {
-  return sql`exists (select 1 from ${sql.identifier(table)} where id = ${p("changed_id")} and change_id = ${p("changed_revision")})`;
+  return sql`exists (select 1 from ${sql.identifier(table)} where id = ${p("changed_id")} and revision = ${p("changed_revision")})`;
 }
 
 /** A statement for each of these tables, guarded by {@link atRevision}. */

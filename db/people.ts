@@ -20,7 +20,7 @@ export const blockAccount = statement(
 
 /** Ends the block. A trigger gives the account its credentials and targets back. */
 export const unblockAccount = statement(
-  sql`update accounts set blocked_at = null, change_id = ${p("revision")} where ${live} and blocked_at is not null`,
+  sql`update accounts set blocked_at = null, revision = ${p("revision")} where ${live} and blocked_at is not null`,
 );
 
 /**
@@ -28,9 +28,9 @@ export const unblockAccount = statement(
  * any other account (§4.1.7).
  */
 export const deleteAccountNow = [
-  statement(sql`update accounts set blocked_at = null, change_id = ${p("revision")} where ${live}`),
+  statement(sql`update accounts set blocked_at = null, revision = ${p("revision")} where ${live}`),
   statement(
-    sql`update accounts set deleted_at = ${p("deleted_at", accounts.deleted_at)} where ${live} and change_id = ${p("revision")}`,
+    sql`update accounts set deleted_at = ${p("deleted_at", accounts.deleted_at)} where ${live} and revision = ${p("revision")}`,
   ),
 ] as const;
 
@@ -80,7 +80,7 @@ export const insertInvitedAccount = statement(
   insertWhere(
     accounts,
     sql`exists (select 1 from invitations where id = ${p("invitation_id")} and account_id is null)
-      and ${isNewToken("token_digest")}`,
+      and ${isNewToken("digest")}`,
   ),
 );
 

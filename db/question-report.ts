@@ -15,16 +15,16 @@ type Ms = number | null;
 type Text = string | null;
 
 /** True in SQL if the account has a target in `lanes` (JSON list) that can ring for the question `q`. */
-const canRing = sql`exists (select 1 from push_targets d left join channels c on c.id = d.recipient_id
+const canRing = sql`exists (select 1 from delivery_targets d left join channels c on c.id = d.recipient_id
   where d.account_id = q.account_id and d.purpose = 'alert' and d.lane in (select value from json_each(${p("lanes")})) and ${takesQuestions})`;
 
 /** The question with its account and key, and when it rings again if it will; no row if there is none. */
 export const reportedQuestion = statement(
   sql`select q.account_id, q.key_id, q.task_id, q.status, q.created_at, q.expires_at, q.answered_at, q.cancelled_at,
-      case when (q.remind_at is not null or a.nudges) and ${canRing} then q.nudge_at end, q.remind_at, q.action is not null, q.answered_by, c.type, q.answered_from, q.answered_by_api = 1,
+      case when (q.remind_at is not null or a.nudges) and ${canRing} then q.nudge_at end, q.remind_at, q.action is not null, q.answering_channel, c.type, q.answering_session, q.answered_by_api = 1,
       a.blocked_at, a.id is null or a.deleted_at is not null, k.id is null or k.deleted_at is not null
     from questions q left join accounts a on a.id = q.account_id left join keys k on k.id = q.key_id
-      left join channels c on c.id = q.answered_by
+      left join channels c on c.id = q.answering_channel
     where q.id = ${p("question_id")}`,
   {
     returns:
@@ -62,7 +62,7 @@ export const reportedTargets = statement(
       c.state, case when c.failures > 0 then c.error_code end, c.type = 'webhook' and c.confirmed_at is null,
       coalesce(q.due_at, max(m.due_at, coalesce(c.held_until, 0))), coalesce(q.lease, m.lease) is not null
     from question_deliveries d left join channels c on c.id = d.target_id
-      left join pushes q on q.account_id = ${p("account_id")} and q.device_id = d.target_id and q.kind = 'question' and q.subject = d.question_id
+      left join deliveries q on q.account_id = ${p("account_id")} and q.recipient_id = d.target_id and q.kind = 'question' and q.subject = d.question_id
       left join webhook_messages m on m.channel_id = d.target_id and m.subject = d.question_id and m.type = 'question.created'
     where d.question_id = ${p("question_id")} limit ${sql.raw(LIMITS.deliveries_per_question)}`,
   {
@@ -90,8 +90,8 @@ export const reportedTargets = statement(
 
 /** How its notifications ended, with those that rang again, as far as records are kept. */
 export const reportedOutcomes = statement(
-  sql`select r.device_id, r.outcome, r.reason, r.done_at
-    from question_deliveries d cross join push_records r on r.account_id = ${p("account_id")} and r.device_id = d.target_id
+  sql`select r.recipient_id, r.outcome, r.reason, r.done_at
+    from question_deliveries d cross join delivery_records r on r.account_id = ${p("account_id")} and r.recipient_id = d.target_id
       and r.kind = 'question' and r.about = d.question_id
     where d.question_id = ${p("question_id")} limit ${sql.raw(RECORDS)}`,
   {
@@ -102,7 +102,7 @@ export const reportedOutcomes = statement(
 /** The channels that the account has now, and the lane that each is sent by; null for a webhook, or without a target. */
 export const reportedChannels = statement(
   sql`select c.id, c.type, c.state, c.error_code, c.created_at, t.lane
-    from channels c left join push_targets t on t.account_id = c.account_id and t.purpose = 'alert' and t.recipient_id = c.id and t.subject = ''
+    from channels c left join delivery_targets t on t.account_id = c.account_id and t.purpose = 'alert' and t.recipient_id = c.id and t.subject = ''
     where c.account_id = ${p("account_id")} and c.key_id is null order by c.created_at, c.id limit ${sql.raw(LIMITS.channels_per_account)}`,
   {
     returns:
@@ -114,7 +114,7 @@ export const reportedChannels = statement(
 
 /** The lanes of the devices that take notifications (JSON list), and 1 if a page of the account is open at `now`. */
 export const reportedDevices = statement(
-  sql`select (select json_group_array(t.lane) from push_targets t where t.account_id = ${p("account_id")} and t.purpose = 'alert'
+  sql`select (select json_group_array(t.lane) from delivery_targets t where t.account_id = ${p("account_id")} and t.purpose = 'alert'
       and not exists (select 1 from channels c where c.id = t.recipient_id)),
     exists (select 1 from open_pages o join page_processes r on r.id = o.process_id
       where o.account_id = ${p("account_id")} and r.until > ${p("now", pageProcesses.until)})`,

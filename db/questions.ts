@@ -110,12 +110,12 @@ const wholeOfKey = qb
   .from(questions) as unknown as Query<QuestionRow>;
 
 const ofAnswering = (column: "type" | "label") =>
-  sql`(select ${sql.raw(column)} from channels where id = questions.answered_by)`;
+  sql`(select ${sql.raw(column)} from channels where id = questions.answering_channel)`;
 /** Also once the channel is gone: the delivery of the question has its label. */
 const labelOfAnswering = sql`coalesce(${ofAnswering("label")}, (select label from question_deliveries
-  where question_id = questions.id and target_id = questions.answered_by))`;
+  where question_id = questions.id and target_id = questions.answering_channel))`;
 const labelOfSession = sql`(select coalesce(label, '${sql.raw(UNNAMED)}') from credentials
-  where id = questions.answered_from and account_id = questions.account_id)`;
+  where id = questions.answering_session and account_id = questions.account_id)`;
 const wholeOfAccount = qb
   .select({
     question: { ...fields, context, note },
@@ -200,8 +200,8 @@ export const mayAsk = sql`exists (select 1 from keys where id = ${p("key_id")} a
  * True in SQL if the session `asked_in` asked the question, or if another one left it before this one began: it may
  * continue that one, unlike another window, which began earlier. Without a session: if it was asked without one.
  */
-const sameSession = sql`(action_turn is ${p("asked_in")}
-      or (action_turn is not null and left_at < ${p("began_at", questions.left_at)}))`;
+const sameSession = sql`(asked_in is ${p("asked_in")}
+      or (asked_in is not null and left_at < ${p("began_at", questions.left_at)}))`;
 
 /**
  * Questions that an identical ask joins: they have the same content, are pending at `now`, and were left after `since`
@@ -215,7 +215,7 @@ const joinable = sql`key_id = ${p("key_id")} and status = 'pending' and hidden =
     and draft is ${p("draft")}
     and context is ${p("context")} and expires_at - created_at
       = ${p("expires_at", questions.expires_at)} - ${p("created_at", questions.created_at)}
-    and (asking_until > ${p("now", questions.expires_at)} and action_turn is ${p("asked_in")}
+    and (asking_until > ${p("now", questions.expires_at)} and asked_in is ${p("asked_in")}
       or left_at > ${p("since", questions.left_at)} and ${sameSession})`;
 
 const insert = statement(
@@ -311,7 +311,7 @@ export const joinQuestion = ({ hidden, ...asked }: JoiningQuestion) =>
 
 const until = p("asking_until", questions.asking_until);
 const join = statement(
-  sql`update questions set left_at = null, action_turn = ${p("asked_in")}, hidden = ${p("hidden")},
+  sql`update questions set left_at = null, asked_in = ${p("asked_in")}, hidden = ${p("hidden")},
       asking_until = coalesce(max(asking_until, ${until}), ${until}, asking_until) where id = (
       select id from questions where ${joinable}
       order by created_at desc limit 1)

@@ -17,10 +17,9 @@ import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Clock } from "../src/clock.ts";
 import { codeOf } from "../src/log.ts";
-import { OLDEST_COMPATIBLE, OLDEST_WITH_KEY } from "../src/version.ts";
 import { changeSecret } from "./channel-secrets.ts";
 import { assertKeyFits, assertReadable, isRekeying, REKEYING, SIGNING } from "./secrets.ts";
-import { lowerFromKey } from "./store/compatibility.ts";
+import { isOlderStore } from "./store/compatibility.ts";
 import { openConnection, openReadOnly } from "./store/connection.ts";
 import { openEmbedded, pathOf } from "./store/embedded.ts";
 import { openServer } from "./store/server.ts";
@@ -68,6 +67,7 @@ export async function rekey(options: RekeyOptions): Promise<{ readonly kept: str
     await assertNotForeign((one) => store.read(one));
     if (!(await store.read(tables({}))).length)
       throw new RefusedStore("there is no store of Relay");
+    await assertUpgraded(store);
     if (!(await isRekeying(store))) {
       await assertReadable({ read: store.read, vault: from });
       await store.write([begin({ value: String(Math.round(clock.now())) })]);
@@ -79,6 +79,12 @@ export async function rekey(options: RekeyOptions): Promise<{ readonly kept: str
   } finally {
     await store.close();
   }
+}
+
+/** Throws {@link RefusedStore} for a store whose tables have the form of an older version. */
+async function assertUpgraded(store: Store): Promise<void> {
+  if (!(await isOlderStore(store))) return;
+  throw new RefusedStore("the store is of an older version; start this version once, then stop it");
 }
 
 const tables = statement(
@@ -190,6 +196,7 @@ async function resealFile(path: string, from: Vault, to: Vault, clock: Clock): P
   };
   const store = await openEmbedded(pathToFileURL(path).href, clock, report, to);
   try {
+    await assertUpgraded(store);
     await assertReadable({ read: store.read, vault: from });
     await reseal(store, from, to);
     await assertKeyFits(store);
@@ -226,17 +233,17 @@ const setChannel = statement(
 );
 /** The target of a channel has its address as it is stored there, and is found by it. */
 const setTarget = statement(
-  sql`update push_targets set address = ${p("address")} where account_id = ${p("account_id")} and purpose = 'alert'
+  sql`update delivery_targets set address = ${p("address")} where account_id = ${p("account_id")} and purpose = 'alert'
     and recipient_id = ${p("id")} and subject = ''`,
 );
 /** Deliveries with a copy of an address. Those of devices are not encrypted. */
 const deliveryRows = statement(
-  sql`select seq, device_id, token, exists (select 1 from channels c where c.id = device_id) from pushes
-    where seq > ${p("after")} and token is not null order by seq limit ${sql.raw(STEP)}`,
+  sql`select seq, recipient_id, address, exists (select 1 from channels c where c.id = recipient_id) from deliveries
+    where seq > ${p("after")} and address is not null order by seq limit ${sql.raw(STEP)}`,
   { returns: rowsOf<[seq: number, id: string, address: string, of_channel: 0 | 1]>() },
 );
 const setDelivery = statement(
-  sql`update pushes set token = ${p("value")} where seq = ${p("seq")} and token = ${p("old")}`,
+  sql`update deliveries set address = ${p("value")} where seq = ${p("seq")} and address = ${p("old")}`,
 );
 const linkRows = statement(
   sql`select id, address, visitor from channel_links where id > ${p("after")} order by id limit ${sql.raw(STEP)}`,
@@ -308,6 +315,4 @@ async function reseal(store: Store, from: Vault, to: Vault): Promise<void> {
       opened && JSON.stringify({ ...opened, address: change(PLACES.visitor(id), opened.address) });
     return address === old && visitor === was ? [] : [setLink({ id, address, visitor, old })];
   });
-  if (to.file_key !== null) return;
-  await store.write([lowerFromKey({ oldest: OLDEST_COMPATIBLE, seen: OLDEST_WITH_KEY })]);
 }

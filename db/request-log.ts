@@ -2,7 +2,7 @@
 
 import { LIMITS } from "../src/limits.ts";
 import type { PackedEntry } from "../src/model/request-log.ts";
-import { activity_blocks } from "./history-schema.ts";
+import { request_log } from "./history-schema.ts";
 import { p, sql } from "./store/sql.ts";
 import { qb, select, statement } from "./store/statement.ts";
 import type { Statement } from "./store/store.ts";
@@ -18,15 +18,15 @@ export interface LogBlock {
 
 /** Up to `limit` of the newest blocks of a key, which have at least as many entries. None once the key is deleted. */
 export const logOfKey = select(
-  qb.select({ id: activity_blocks.id, entries: activity_blocks.entries }).from(activity_blocks),
-  sql`where key_id = ${p("key_id")} and at >= ${p("since", activity_blocks.at)}
+  qb.select({ id: request_log.id, entries: request_log.entries }).from(request_log),
+  sql`where key_id = ${p("key_id")} and at >= ${p("since", request_log.at)}
       and exists (select 1 from keys where keys.id = ${p("key_id")}
         and keys.account_id = ${p("account_id")} and keys.deleted_at is null)
     order by at desc, id desc limit ${p("limit")}`,
 );
 
 const insert = statement(
-  sql`insert into activity_blocks (id, key_id, at, size, entries)
+  sql`insert into request_log (id, key_id, at, size, entries)
     select value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
     from json_each(${p("rows")})
     where exists (select 1 from keys where keys.id = value ->> 1 and keys.deleted_at is null)
@@ -45,10 +45,10 @@ export function insertLogBlocks(blocks: readonly LogBlock[]): Statement {
 }
 
 const trim = statement(
-  sql`delete from activity_blocks where rowid in (
+  sql`delete from request_log where rowid in (
     select rowid from (
       select old.rowid, sum(size) over (partition by key_id order by at desc, old.id desc) - size as newer
-      from json_each(${p("key_ids")}) as k, activity_blocks as old where key_id = k.value)
+      from json_each(${p("key_ids")}) as k, request_log as old where key_id = k.value)
     where newer >= ${kept})`,
   { synced: false },
 );

@@ -1,7 +1,7 @@
 /** Removes rows that are too old or beyond a limit, in small steps (§10.5). */
 
 import { LIMITS } from "../src/limits.ts";
-import { activity_blocks } from "./history-schema.ts";
+import { request_log } from "./history-schema.ts";
 import { freed } from "./storage.ts";
 import { p, type Sql, sql } from "./store/sql.ts";
 import { rowsOf, statement } from "./store/statement.ts";
@@ -88,10 +88,10 @@ export function createQuestionPruner(store: Store) {
 }
 
 const pruneRequestLog = statement(
-  sql`delete from activity_blocks where rowid in (
-    select old.rowid from keys, activity_blocks as old
+  sql`delete from request_log where rowid in (
+    select old.rowid from keys, request_log as old
     where keys.id > ${p("after")} and keys.id <= ${p("last")} and old.key_id = keys.id
-      and old.at < ${p("before", activity_blocks.at)}
+      and old.at < ${p("before", request_log.at)}
     limit ${p("limit")})`,
 );
 

@@ -4,7 +4,7 @@
  * queues in them are kept by triggers, which docs/triggers.md lists.
  *
  * There are no foreign keys. Rows of a deleted key or account are removed in small steps; until then, every
- * query leaves them out by `deleted_at` of their key. `revision` (the column `change_id`) gets a new value with
+ * query leaves them out by `deleted_at` of their key. `revision` gets a new value with
  * each change of its row and guards the follow-ups in the same batch (outbox.ts).
  */
 
@@ -64,8 +64,7 @@ export const accounts = sqliteTable(
     live_activities: integer({ mode: "boolean" }).notNull(),
     /** Whether questions ring once more before they expire. */
     nudges: integer({ mode: "boolean" }).notNull().default(true),
-    token_digest: text().notNull(),
-    revision: text("change_id").notNull(),
+    revision: text().notNull(),
     deleted_at: timestamp(),
     /** When the account recently made Relay send something to an address of its choice: JSON, milliseconds. */
     address_uses: text().notNull().default("[]"),
@@ -76,10 +75,7 @@ export const accounts = sqliteTable(
     /** Bytes of what belongs to none of its keys (storage.ts). */
     stored_bytes: integer().notNull().default(0),
   },
-  (t) => [
-    uniqueIndex("accounts_token").on(t.token_digest),
-    index("accounts_deleted").on(t.deleted_at).where(sql`deleted_at is not null`),
-  ],
+  (t) => [index("accounts_deleted").on(t.deleted_at).where(sql`deleted_at is not null`)],
 );
 
 export const keys = sqliteTable(
@@ -90,7 +86,6 @@ export const keys = sqliteTable(
     label: text().notNull(),
     prefix: text().notNull(),
     last4: text().notNull(),
-    secret_digest: text().notNull(),
     created_at: timestamp().notNull(),
     last_used_at: timestamp(),
     last_client: text({ mode: "json" }).$type<{ name: string; version: string }>(),
@@ -106,7 +101,7 @@ export const keys = sqliteTable(
     received: integer().notNull().default(0),
     /** When its webhook was set within the last hour: JSON, milliseconds. */
     webhook_sets: text().notNull().default("[]"),
-    revision: text("change_id").notNull(),
+    revision: text().notNull(),
     /** Set when the key or its account is deleted. */
     deleted_at: timestamp(),
     /** Bytes that it stores (storage.ts); null until a job has counted them. */
@@ -114,7 +109,6 @@ export const keys = sqliteTable(
   },
   (t) => [
     index("keys_uncounted").on(t.id).where(sql`stored_bytes is null`),
-    uniqueIndex("keys_secret").on(t.secret_digest),
     index("keys_account").on(t.account_id, t.created_at, t.id),
     index("keys_deleted").on(t.deleted_at).where(sql`deleted_at is not null`),
   ],
@@ -142,7 +136,7 @@ export const tasks = sqliteTable(
     completed_at: timestamp(),
     seen_at: timestamp(),
     host: text(),
-    revision: text("change_id").notNull(),
+    revision: text().notNull(),
     expect_update_within: integer(),
     /**
      * When a job looks next whether the agent is silent; null while nothing is expected or silence is known. The trigger
@@ -185,7 +179,7 @@ export const questions = sqliteTable(
     hidden: integer({ mode: "boolean" }),
     /** When the client left that call; null while it waits, and once another ask has joined. */
     left_at: timestamp(),
-    revision: text("change_id").notNull(),
+    revision: text().notNull(),
     // Null unless they were used (§2.5.2).
     url: text(),
     allow_other: integer({ mode: "boolean" }),
@@ -193,7 +187,7 @@ export const questions = sqliteTable(
     /** The person's note on the answer. */
     note: text(),
     /** True if there is a context, which lists do not read. */
-    context_omitted: integer("has_context", { mode: "boolean" }),
+    context_omitted: integer({ mode: "boolean" }),
     /** Near the end, so that the columns before it are read without a long one. */
     context: text(),
     // Null unless it is a request for permission (§2.5.5).
@@ -202,7 +196,7 @@ export const questions = sqliteTable(
      * What the question was asked in: the client's prompt or turn for a request for permission, the MCP session for a
      * tool call.
      */
-    asked_in: text("action_turn"),
+    asked_in: text(),
     /** Equal for equal tools and inputs. */
     action_digest: text(),
     /** The calls that asked: 1 for a hook, 2 for a permission tool; plus 4 once the permitted use was reported. */
@@ -214,9 +208,9 @@ export const questions = sqliteTable(
     /** Also null if a version without this column cancelled it. */
     cancelled_at: timestamp(),
     /** Id of the channel that the answer came by; null for the account itself. */
-    answering_channel: text("answered_by"),
+    answering_channel: text(),
     /** The sign-in that the answer came from, and true if over REST; null unless an account token gave the answer. */
-    answering_session: text("answered_from"),
+    answering_session: text(),
     answered_by_api: integer({ mode: "boolean" }),
     /** When it rings again: before it expires, or at `remind_at`; null if it does not, or already has. */
     nudge_at: timestamp(),
@@ -276,9 +270,6 @@ export const devices = sqliteTable(
     os_version: text().notNull(),
     app_version: text().notNull(),
     apns_environment: oneOf(PushEnvironment.options).notNull(),
-    apns_token: text(),
-    push_to_start_token: text(),
-    widget_push_token: text(),
     updated_at: timestamp().notNull(),
     /** The sign-in that registered it last, with which a trigger removes it. Null from a version without this column. */
     session_id: text(),
@@ -286,8 +277,6 @@ export const devices = sqliteTable(
   (t) => [
     primaryKey({ columns: [t.account_id, t.id] }),
     index("devices_session").on(t.session_id).where(sql`session_id is not null`),
-    // A push token belongs to one registration, also if two processes register it at once (§5.3.2(3)).
-    uniqueIndex("devices_apns").on(t.apns_token).where(sql`apns_token is not null`),
   ],
 );
 
@@ -305,7 +294,7 @@ export const live_activities = sqliteTable(
     /** Set once it is to end. The row goes when its `end` notification was sent or has expired. */
     ended_at: timestamp(),
     /** The `timestamp` of its last notification: whole seconds that always grow. */
-    push_timestamp: integer("stamp").notNull().default(0),
+    push_timestamp: integer().notNull().default(0),
   },
   (t) => [
     primaryKey({ columns: [t.account_id, t.device_id, t.task_id] }),
@@ -337,7 +326,7 @@ export const items = sqliteTable(
     read_at: timestamp(),
     /** When a read of the question first returned its answer to the agent (§5.9.6). */
     received_at: timestamp(),
-    revision: text("change_id").notNull(),
+    revision: text().notNull(),
   },
   (t) => [
     uniqueIndex("items_id").on(t.id),

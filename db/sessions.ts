@@ -35,15 +35,6 @@ export const labelSession = statement(
   updateSet(credentials, ["label"], sql`id = ${p("id")} and ${ofAccount}`),
 );
 
-/** Labels the first sign-in of an account that the same batch made. */
-export const labelFirstSession = statement(
-  updateSet(
-    credentials,
-    ["label"],
-    sql`digest = ${p("digest")} and account_id = ${p("account_id")}`,
-  ),
-);
-
 /** True in SQL if the row `own` is past its trial, or the only sign-in of its account. */
 const pastTrial = sql`(own.made_by = 'account' or own.confirmed_at is not null
   or own.created_at <= ${p("trial_since", credentials.created_at)}
@@ -114,12 +105,12 @@ export const deleteSession = statement(
 /** True in SQL if no account, not even a deleted one, has a token with the digest `name`. */
 export const isNewToken = <Name extends string>(name: Name) =>
   sql`not exists (select 1 from credentials where digest = ${p(name)})
-  and not exists (select 1 from accounts where token_digest = ${p(name)})`;
+  and not exists (select 1 from ended_tokens where digest = ${p(name)} and owner is null)`;
 
-/** 1 if a sign-in has a token with this digest, or an account had one when it was deleted. */
+/** 1 if a sign-in has a token with this digest, or a deleted account had one. */
 export const isTokenTaken = statement(
   sql`select exists (select 1 from credentials where digest = ${p("digest")})
-    or exists (select 1 from accounts where token_digest = ${p("digest")})`,
+    or exists (select 1 from ended_tokens where digest = ${p("digest")} and owner is null)`,
   { returns: rowOf<[taken: 0 | 1]>() },
 );
 

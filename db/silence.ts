@@ -83,7 +83,7 @@ export const moveDueTimes = statement(
   { synced: false },
 );
 
-const unchanged = sql`id = ${p("id")} and change_id = ${p("old_revision")} and ${ofLiveKey("tasks")}`;
+const unchanged = sql`id = ${p("id")} and revision = ${p("old_revision")} and ${ofLiveKey("tasks")}`;
 const SILENCE = ["silent_since", "silent_due_at", "revision"] as const;
 
 /** Notes that an agent is silent, unless its task changed, its key was used after `last_used_at`, or it waits for an answer. */

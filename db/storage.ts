@@ -23,7 +23,7 @@ export const COUNTED = {
   },
   items: { row: 380, texts: ["last_task", "text"] },
   idempotency: { row: 390, texts: [] },
-  push_records: { row: 400, texts: [] },
+  delivery_records: { row: 400, texts: [] },
 } as const satisfies Record<string, { readonly row: number; readonly texts: readonly string[] }>;
 
 type CountedTable = keyof typeof COUNTED;
@@ -61,9 +61,9 @@ const isSmall = (table: CountedTable) =>
 export const recount = statement(
   sql`update keys set stored_bytes = ${sumOf("tasks")}
       + ${sumOf("task_history", sql`from tasks t join task_history h on h.task_id = t.id where t.key_id = keys.id`)}
-      + ${sumOf("questions")} + ${sumOf("items")} + ${sumOf("idempotency")} + ${sumOf("push_records")}
+      + ${sumOf("questions")} + ${sumOf("items")} + ${sumOf("idempotency")} + ${sumOf("delivery_records")}
     where id in (select value from json_each(${p("ids")}))
-      and (stored_bytes is null or (${sql.join((["items", "idempotency", "push_records"] as const).map(isSmall), sql` and `)}))`,
+      and (stored_bytes is null or (${sql.join((["items", "idempotency", "delivery_records"] as const).map(isSmall), sql` and `)}))`,
 );
 
 export const uncountedKeys = statement(

@@ -74,7 +74,7 @@ export const insertTask = statement(
 const textsOf = ({ task: { title, description, status_note }, history }: TaskRow): number =>
   textBytes(title, description, status_note, history);
 
-const unchanged = sql`id = ${p("id")} and change_id = ${p("old_revision")} and ${ofLiveKey("tasks")}`;
+const unchanged = sql`id = ${p("id")} and revision = ${p("old_revision")} and ${ofLiveKey("tasks")}`;
 
 const FIXED = ["id", "key_id", "account_id", "source", "created_at", "host"] as const;
 

@@ -122,6 +122,10 @@ export const CONFIG = {
       .refine((count) => count >= 1 && count <= 1_000, "must be a number of backups from 1 to 1000")
       .default(7),
   },
+  UPGRADE_WITHOUT_BACKUP: {
+    doc: "A version, such as `0.3.0`: allows the upgrade of a libSQL server to it without a backup in `BACKUP_DIR`; see [Upgrades](operating.md#upgrades)",
+    schema: text(/^\d+\.\d+\.\d+$/, "must be a version such as 0.3.0").optional(),
+  },
   ADMIN_TOKEN: {
     doc: "Bearer token for `/admin` and `/metrics`, at least 32 characters; both are off when unset",
     // A header must be able to hold it behind `Bearer`.

@@ -1,5 +1,7 @@
 /** Everything below the surfaces: store, events, waits, services, jobs and notifications. src/app.ts puts HTTP on it. */
 
+import { BackupError } from "../db/backup/backup-files.ts";
+import { backupBeforeUpgrade } from "../db/backup/before-upgrade.ts";
 import { createOutbox } from "../db/outbox.ts";
 import { SIGNING, sharedSecret, storedSecret } from "../db/secrets.ts";
 import { OutdatedError } from "../db/store/compatibility.ts";
@@ -138,6 +140,8 @@ export async function createCore(deps: AppDeps) {
         new_store = where;
         log.info("store created", { where });
       },
+      beforeUpgrade: () =>
+        backupBeforeUpgrade(config, timers, (file) => log.info("backup before upgrade", { file })),
     },
     timers,
     faults.report,
@@ -376,5 +380,8 @@ const storageBound = ({ ACCOUNT_STORAGE_MB: megabytes, ACCOUNT_CREATION }: Confi
 function startFault(url: string, error: unknown): ConfigError {
   if (error instanceof OutdatedError) return new ConfigError(`DATABASE_URL: ${error.message}`);
   if (error instanceof RefusedStore) return refusedStore(url, error.message);
+  if (error instanceof BackupError) {
+    return new ConfigError(`The backup before the upgrade failed: ${error.message}`);
+  }
   return cannotOpen(url, error);
 }

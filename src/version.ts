@@ -8,7 +8,4 @@ export const VERSION: string = manifest.version;
  * The oldest version that works on a store which this build has migrated. A migration that an older version cannot work
  * with raises it: versions below it then do not start, and running ones end (§17.5).
  */
-export const OLDEST_COMPATIBLE = "0.1.0";
-
-/** The oldest version that can read encrypted values. */
-export const OLDEST_WITH_KEY = "0.3.0";
+export const OLDEST_COMPATIBLE = "0.3.0";

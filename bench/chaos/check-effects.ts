@@ -14,7 +14,7 @@ export interface ReachedOwner extends Owner {
 }
 
 /** What still waits to be sent. */
-const WAITING = `select 'push', kind, subject, lease, attempts, due_at - unixepoch() * 1000 from pushes
+const WAITING = `select 'push', kind, subject, lease, attempts, due_at - unixepoch() * 1000 from deliveries
     where kind <> 'silent' or parts <> '[]' or lease is not null
   union all select 'message', type, subject, lease, attempts, due_at - unixepoch() * 1000 from webhook_messages`;
 

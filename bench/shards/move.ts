@@ -6,13 +6,13 @@ import type { Client, InStatement, InValue } from "@libsql/client";
 const OWNED: Readonly<Record<string, string>> = {
   accounts: "id = ?",
   approvals: "grant_id in (select id from grants where account_id = ?)",
-  activity_blocks: "key_id in (select id from keys where account_id = ?)",
+  request_log: "key_id in (select id from keys where account_id = ?)",
   channel_messages: "channel_id in (select id from channels where account_id = ?)",
   question_deliveries: "question_id in (select id from questions where account_id = ?)",
   task_history: "task_id in (select id from tasks where account_id = ?)",
 };
 /** Events are numbered by their database, so streams start anew. The others belong to processes and to queues, which are empty. */
-const LEFT = ["events", "open_pages", "pushes", "push_records", "webhook_messages"];
+const LEFT = ["events", "open_pages", "pushes", "delivery_records", "webhook_messages"];
 
 const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).join();
 

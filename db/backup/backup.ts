@@ -6,6 +6,7 @@ import type { Clock } from "../../src/clock.ts";
 import { showPath } from "../../src/config-files.ts";
 import { codeOf } from "../../src/log.ts";
 import { openConnection } from "../store/connection.ts";
+import { RefusedStore } from "../store/store-contents.ts";
 import { createVault } from "../store/vault.ts";
 import {
   BackupError,
@@ -33,6 +34,8 @@ export interface BackupOptions extends Work {
    * (UTC), as in `relay-20261126T030000Z.db`, and only that many of the newest backups with such a name are kept.
    */
   readonly keep: number | null;
+  /** Called with the complete copy before it gets its name. If it throws, the copy is removed. */
+  readonly inspect?: ((connection: ReturnType<typeof openConnection>) => void) | undefined;
 }
 
 export interface Backup {
@@ -62,6 +65,7 @@ export async function backupStore({
   keep,
   clock,
   signal,
+  inspect,
 }: BackupOptions): Promise<Backup> {
   const since = clock.elapsed();
   const made_at = Math.floor(clock.now());
@@ -74,7 +78,7 @@ export async function backupStore({
   const temporary = await createTemporary(given, clock);
   try {
     await snapshot(store, temporary, { clock, signal });
-    const rows = await completeBackup(temporary, fileKeyOf(store), made_at, signal);
+    const rows = await completeBackup(temporary, fileKeyOf(store), made_at, { signal, inspect });
     const bytes = await sizeOf(temporary);
     const vault = createVault(store.encryption_key);
     const origin = (await originOf(temporary, vault))!;
@@ -149,7 +153,7 @@ async function completeBackup(
   path: string,
   file_key: string | null,
   made_at: number,
-  signal: AbortSignal | undefined,
+  { signal, inspect }: Pick<BackupOptions, "signal" | "inspect">,
 ): Promise<number> {
   const connection = openConnection(path, 0, file_key);
   try {
@@ -160,9 +164,11 @@ async function completeBackup(
     signal?.throwIfAborted();
     await checkCopy(connection, { fully: false, what: "the copy" });
     signal?.throwIfAborted();
+    inspect?.(connection);
     return rowsIn(connection);
   } catch (error) {
     signal?.throwIfAborted();
+    if (error instanceof RefusedStore) throw error;
     throw placeError(path, error);
   } finally {
     connection.close();

@@ -44,6 +44,16 @@ export function rowsIn(connection: Connection): number {
   return Number(row[0]);
 }
 
+/** The oldest version that may use the store; undefined for a store of a version that did not say. */
+export function oldestVersionIn(connection: Connection): string | undefined {
+  const has = connection.prepare("select 1 from sqlite_schema where name = 'store_facts'").all();
+  if (has.length === 0) return undefined;
+  const [row] = connection
+    .prepare("select value from store_facts where name = 'oldest_version'")
+    .all() as [string][];
+  return row?.[0];
+}
+
 /** When a backup was made, in epoch seconds; null for a copy without a mark. */
 export function madeAt(connection: Connection): number | null {
   if (!hasMark(connection)) return null;

@@ -41,7 +41,7 @@ export function forget(
   }
   connection.exec("begin immediate");
   const done = {
-    notifications: count("select count(*) from pushes"),
+    notifications: count("select count(*) from deliveries"),
     webhook_messages: count("select count(*) from webhook_messages"),
     accesses: count("select count(distinct grant_id) from credentials where grant_id is not null"),
   };
@@ -55,15 +55,15 @@ export function forget(
 
 /** The triggers of these tables keep the counts, and would give another reason to a delivery that is still queued. */
 const QUEUES = `
-  update question_deliveries set status = 'failed', reason = '${REASON}' from pushes p
+  update question_deliveries set status = 'failed', reason = '${REASON}' from deliveries p
     where p.kind = 'question' and p.attempts > 0 and question_deliveries.question_id = p.question_id
-      and question_deliveries.target_id = p.device_id and question_deliveries.status = 'queued';
+      and question_deliveries.target_id = p.recipient_id and question_deliveries.status = 'queued';
   update question_deliveries set status = 'failed', reason = '${REASON}' from webhook_messages m
     where m.type = 'question.created' and m.attempts > 0 and question_deliveries.question_id = m.subject
       and question_deliveries.target_id = m.channel_id and question_deliveries.status = 'queued';
   update question_deliveries set status = 'suppressed', reason = '${REASON}' where status = 'queued';
   update channels set missed = missed + queued where queued > 0;
-  delete from pushes;
+  delete from deliveries;
   delete from webhook_messages where head = 0;
   delete from webhook_messages;
   delete from live_activities where ended_at is not null;

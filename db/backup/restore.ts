@@ -19,7 +19,7 @@ import {
   removeTemporary,
   sizeOf,
 } from "./backup-files.ts";
-import { checkCopy, madeAt, unmarkBackup } from "./contents.ts";
+import { checkCopy, madeAt, oldestVersionIn, unmarkBackup } from "./contents.ts";
 import { type Forgotten, forget } from "./forget.ts";
 import { keepOwn } from "./own-schema.ts";
 import { countRows, createSums, readFile, type Value } from "./rows.ts";
@@ -157,12 +157,7 @@ async function prepare(path: string, { store, file, as_copy, old, clock }: Resto
 
 /** Throws for a store that permits only newer versions. */
 function assertKnown(connection: ReturnType<typeof openConnection>, what: string): void {
-  const has = connection.prepare("select 1 from sqlite_schema where name = 'store_facts'").all();
-  if (has.length === 0) return;
-  const [row] = connection
-    .prepare("select value from store_facts where name = 'oldest_version'")
-    .all() as Value[][];
-  const oldest = row && String(row[0]);
+  const oldest = oldestVersionIn(connection);
   if (oldest !== undefined && Bun.semver.order(VERSION, oldest) < 0) {
     throw new BackupError(`${what} needs version ${oldest} or later, and this is ${VERSION}`);
   }

@@ -52,23 +52,23 @@ const rows = sql`json_each(${p("rows")}) r`;
 const of = (name: (typeof MEMBERS)[number]) => sql`(r.value ->> ${sql.raw(MEMBERS.indexOf(name))})`;
 
 /** The rows of the list that are still under their lease. */
-const mine = sql`seq in (select l.seq from ${rows} cross join pushes l on l.seq = ${of("seq")} where l.lease = ${of("lease")})`;
+const mine = sql`seq in (select l.seq from ${rows} cross join deliveries l on l.seq = ${of("seq")} where l.lease = ${of("lease")})`;
 
 const addRecords = statement(
-  sql`insert into push_records (${RECORD_COLUMNS})
+  sql`insert into delivery_records (${RECORD_COLUMNS})
     select ${of("delivery_id")}, ${of("account_id")}, ${of("recipient_id")}, ${of("key_id")}, ${of("kind")}, ${of("about")}, ${of("lane")},
       'sent', ${of("reason")}, ${of("attempts")}, ${of("created_at")}, ${of("tried_at")}, ${of("done_at")}
     from ${rows} where exists (select 1 from accounts where id = ${of("account_id")})`,
 );
 const continueAll = statement(continued(mine, sql`'[]'`));
-const dropAll = statement(sql`delete from pushes where ${mine}`);
+const dropAll = statement(sql`delete from deliveries where ${mine}`);
 
-const registered = sql`exists (select 1 from push_targets where account_id = ${of("account_id")} and purpose = 'alert'
+const registered = sql`exists (select 1 from delivery_targets where account_id = ${of("account_id")} and purpose = 'alert'
   and recipient_id = ${of("recipient_id")} and subject = '' and address = ${of("address")})`;
 /** The targets of a deleted account are gone, so the delivery gets a copy of the address. */
 const deleted = sql`exists (select 1 from accounts where id = ${of("account_id")} and deleted_at is not null)`;
 const clearRows = statement(
-  sql`insert into pushes (account_id, device_id, kind, subject, key_id, environment, token, parts, urgency, due_at, expires_at, created_at)
+  sql`insert into deliveries (account_id, recipient_id, kind, subject, key_id, lane, address, parts, urgency, due_at, expires_at, created_at)
     select ${of("account_id")}, ${of("recipient_id")}, 'silent', '', ${of("key_id")}, ${of("lane")}, case when ${deleted} then ${of("address")} end,
       json_array(${of("about")}), 2, ${PACE.clear()}, ${PACE.clear()} + ${sql.raw(NOTIFICATION_LIMITS.silent_life * 1000)}, ${now}
     from ${rows} where ${of("address")} is not null
@@ -106,7 +106,7 @@ export function settleAccepted(accepted: readonly AcceptedDelivery[], now: numbe
   const stored = accepted.map(({ account_id, key_id }) => ({
     owner: key_id ?? account_id,
     account_id,
-    bytes: COUNTED.push_records.row,
+    bytes: COUNTED.delivery_records.row,
   }));
   return [{ ...addRecords(values), stored }, continueAll(values), dropAll(values), ...late];
 }

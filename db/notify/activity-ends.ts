@@ -15,11 +15,11 @@ const now = p("now", live_activities.updated_at);
 const ms = (seconds: number) => sql.raw(seconds * 1000);
 const configured = sql`in (select value from json_each(${p("lanes")}))`;
 
-const END_COLUMNS = sql`account_id, device_id, kind, subject, key_id, task_id, environment, token, parts, urgency, due_at, expires_at, created_at`;
+const END_COLUMNS = sql`account_id, recipient_id, kind, subject, key_id, task_id, lane, address, parts, urgency, due_at, expires_at, created_at`;
 
 const ending = <P>(reason: Sql<P>) => [
   statement(
-    sql`insert into pushes (${END_COLUMNS})
+    sql`insert into deliveries (${END_COLUMNS})
       select l.account_id, l.device_id, 'end', l.task_id || ' ' || l.updated_at, l.key_id, l.task_id,
         t.lane, t.address, '[]', 1, ${now}, ${now} + ${ms(NOTIFICATION_LIMITS.end_life)}, ${now}
       from (select * from live_activities where ended_at is null and ${reason}) l ${joinActivityTarget(sql`l`)}
@@ -30,7 +30,7 @@ const ending = <P>(reason: Sql<P>) => [
   // Without a way to send an `end`, there is nothing to wait for.
   statement(
     sql`delete from live_activities where ended_at is not null and ${reason}
-      and not exists (select 1 from pushes where token = push_token and kind = 'end')`,
+      and not exists (select 1 from deliveries where address = push_token and kind = 'end')`,
   ),
 ];
 
@@ -57,8 +57,8 @@ const moving = sql`exists (select 1 from devices v where ${ownDevice} and ${lane
 const ofMoving = sql`account_id = ${p("account_id")} and device_id = ${p("device_id")} and ${moving}`;
 const ENDS_OF_MOVE = [
   statement(
-    sql`delete from pushes where ${ofMoving} and kind in ('start', 'update')
-      and exists (select 1 from live_activities l where l.account_id = pushes.account_id and l.device_id = pushes.device_id and l.task_id = pushes.task_id)`,
+    sql`delete from deliveries where account_id = ${p("account_id")} and recipient_id = ${p("device_id")} and ${moving} and kind in ('start', 'update')
+      and exists (select 1 from live_activities l where l.account_id = deliveries.account_id and l.device_id = deliveries.recipient_id and l.task_id = deliveries.task_id)`,
   ),
   ...ending(ofMoving),
 ];
@@ -103,13 +103,13 @@ const mayExist = sql`(t.status = 'in_progress' and exists (select 1 from account
  * list.
  */
 export const endUnwanted = statement(
-  sql`insert into pushes (${END_COLUMNS})
+  sql`insert into deliveries (${END_COLUMNS})
     select v.account_id, v.id, 'end', t.id || ' ' || ${now} || ' ' || ${p("push_token")}, t.key_id, t.id, ${laneOf(sql`v`)},
       ${p("push_token")}, '[]', 1, ${now}, ${now} + ${ms(NOTIFICATION_LIMITS.end_life)}, ${now}
     from devices v join (select * from tasks where id = ${p("task_id")} and account_id = ${p("account_id")} and ${ofLiveKey("tasks")}) t
     where ${ownDevice} and ${laneOf(sql`v`)} ${configured} and not ${mayExist} and ${mayChangeDevice}
       and exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)
-      and not exists (select 1 from pushes where token = ${p("push_token")} and kind = 'end')
+      and not exists (select 1 from deliveries where address = ${p("push_token")} and kind = 'end')
     on conflict do nothing`,
 );
 
@@ -118,19 +118,19 @@ export const endUnwanted = statement(
  * registration. `lanes`: JSON list.
  */
 export const updateLate = statement(
-  sql`insert into pushes (${END_COLUMNS})
-    select d.account_id, d.device_id, 'update', d.task_id, d.key_id, d.task_id, t.lane, null, '[]', 1, ${PACE.update(sql`d.task_id`)}, ${PACE.update(sql`d.task_id`)} + ${ms(NOTIFICATION_LIMITS.activity_life)}, ${now}
-    from live_activities d ${joinActivityTarget(sql`d`)}
+  sql`insert into deliveries (${END_COLUMNS})
+    select d.account_id, d.recipient_id, 'update', d.task_id, d.key_id, d.task_id, t.lane, null, '[]', 1, ${PACE.update(sql`d.task_id`)}, ${PACE.update(sql`d.task_id`)} + ${ms(NOTIFICATION_LIMITS.activity_life)}, ${now}
+    from (select *, device_id as recipient_id from live_activities) d ${joinActivityTarget(sql`d`)}
       join tasks k on k.id = d.task_id
       join (select max(at) as at from (
-        select max(tried_at) as at from push_records where account_id = ${p("account_id")} and device_id = ${p("device_id")} and kind = 'start' and about = ${p("task_id")}
-        union all select tried_at from pushes where account_id = ${p("account_id")} and device_id = ${p("device_id")} and kind = 'start' and subject = ${p("task_id")})) s
+        select max(tried_at) as at from delivery_records where account_id = ${p("account_id")} and recipient_id = ${p("device_id")} and kind = 'start' and about = ${p("task_id")}
+        union all select tried_at from deliveries where account_id = ${p("account_id")} and recipient_id = ${p("device_id")} and kind = 'start' and subject = ${p("task_id")})) s
     where d.account_id = ${p("account_id")} and d.device_id = ${p("device_id")} and d.task_id = ${p("task_id")} and d.ended_at is null
       and t.lane ${configured}
       and (k.updated_at > s.at or exists (select 1 from questions q where q.task_id = k.id
         and (q.created_at > s.at or q.answered_at > s.at or (q.status in ('expired', 'cancelled') and q.expires_at > s.at))))
-    on conflict (account_id, device_id, kind, subject) do update set
-      due_at = case when lease is not null or attempts > 0 then pushes.due_at else min(pushes.due_at, excluded.due_at) end,
-      more = case when lease is null then null else coalesce(pushes.more, '[]') end,
-      expires_at = max(pushes.expires_at, excluded.expires_at)`,
+    on conflict (account_id, recipient_id, kind, subject) do update set
+      due_at = case when lease is not null or attempts > 0 then deliveries.due_at else min(deliveries.due_at, excluded.due_at) end,
+      more = case when lease is null then null else coalesce(deliveries.more, '[]') end,
+      expires_at = max(deliveries.expires_at, excluded.expires_at)`,
 );

@@ -18,10 +18,10 @@ const late = sql`select id from channels where due_at > ${later(MOST_OF_WEBHOOK)
 /** Each lane is found by one step in the index on what is due. */
 const bounds = [
   statement(
-    sql`update pushes set due_at = ${now} where seq in (
-      with recursive lanes(lane) as (select min(environment) from pushes
-        union all select (select min(environment) from pushes where environment > lane) from lanes where lane is not null)
-      select seq from lanes cross join pushes on environment = lane and urgency in (0, 1, 2) and due_at > ${later(MOST)}
+    sql`update deliveries set due_at = ${now} where seq in (
+      with recursive lanes(name) as (select min(lane) from deliveries
+        union all select (select min(lane) from deliveries where lane > name) from lanes where name is not null)
+      select seq from lanes cross join deliveries on lane = name and urgency in (0, 1, 2) and due_at > ${later(MOST)}
         where lease is null limit ${p("limit")})`,
     { synced: false },
   ),

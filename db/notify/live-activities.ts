@@ -1,7 +1,7 @@
 /** Statements on registrations of live activities: one per task and device, while the task is in progress. */
 
 import type { Task } from "../../src/model/task.ts";
-import { mayChangeDevice } from "../devices.ts";
+import { laneOf, mayChangeDevice } from "../devices.ts";
 import { ofLiveKey } from "../keys.ts";
 import { live_activities } from "../schema.ts";
 import { p, sql } from "../store/sql.ts";
@@ -18,12 +18,12 @@ const at = p("now", live_activities.updated_at);
  * leaves no row. An activity that has ended stays ended while its token is the same.
  */
 export const putActivity = statement(
-  sql`insert into live_activities (account_id, device_id, task_id, key_id, push_token, created_at, updated_at, stamp)
+  sql`insert into live_activities (account_id, device_id, task_id, key_id, push_token, created_at, updated_at, push_timestamp)
     select account_id, ${p("device_id")}, id, key_id, ${p("push_token")}, ${at}, ${at}, cast(${at} / 1000 as integer) + 1 from tasks
     where ${ownTask} and status = 'in_progress' and ${ownDevice} and ${mayChangeDevice}
       and exists (select 1 from accounts where id = ${p("account_id")} and live_activities and deleted_at is null)
     on conflict (account_id, device_id, task_id) do update set push_token = excluded.push_token,
-      updated_at = excluded.updated_at, stamp = max(live_activities.stamp, excluded.stamp),
+      updated_at = excluded.updated_at, push_timestamp = max(live_activities.push_timestamp, excluded.push_timestamp),
       ended_at = case when live_activities.push_token = excluded.push_token then ended_at end`,
 );
 
@@ -32,9 +32,16 @@ export const deleteActivity = statement(
     and ${mayChangeDevice}`,
 );
 
+/** Removes a live activity whose address the service does not know, unless it changed or was registered after `since`. */
+export const forgetActivity = statement(
+  sql`delete from live_activities where account_id = ${p("account_id")} and device_id = ${p("recipient_id")} and task_id = ${p("task_id")}
+    and push_token = ${p("address")} and ended_at is null and updated_at <= ${p("since", live_activities.updated_at)}
+    and exists (select 1 from devices v where v.account_id = live_activities.account_id and v.id = device_id and ${laneOf(sql`v`)} = ${p("lane")})`,
+);
+
 /** Drops what is queued for a live activity that {@link deleteActivity} removed. */
 export const dropOfActivity = statement(
-  sql`delete from pushes where account_id = ${p("account_id")} and device_id = ${p("device_id")} and task_id = ${p("task_id")}
+  sql`delete from deliveries where account_id = ${p("account_id")} and recipient_id = ${p("device_id")} and task_id = ${p("task_id")}
     and kind in ('start', 'update', 'end') and ${mayChangeDevice}`,
 );
 
@@ -51,10 +58,4 @@ export const activityFacts = statement(
         [setting: 0 | 1, task_status: Task["status"] | null, has_device: 0 | 1, may_change: 0 | 1]
       >(),
   },
-);
-
-/** Deletes the live activities of devices that the account no longer has. Follows their removal in the batch. */
-export const endActivitiesOfMissingDevices = statement(
-  sql`delete from live_activities where account_id = ${p("account_id")}
-    and device_id not in (select id from devices where account_id = ${p("account_id")})`,
 );

@@ -32,13 +32,13 @@ export const isNews = (kind: Sql, parts: Sql) =>
   sql`(${kind} = 'start' or (${kind} = 'silent' and ${parts} <> '[]')
     or exists (select 1 from json_each(${parts}) where value in ('created', 'status', 'question', 'nudge', 'reminder', 'silent')))`;
 
-const moves = sql`pushes.environment <> excluded.environment`;
+const moves = sql`deliveries.lane <> excluded.lane`;
 /** True if nobody sends it now: after a move to another lane, nobody may be left to end a lease in the old one. */
 const free = sql`(lease is null or (${moves} and due_at <= excluded.created_at))`;
 const news = sql`(${free} and ${isNews(sql`excluded.kind`, sql`excluded.parts`)})`;
-const more = sql`coalesce(pushes.more, '[]')`;
+const more = sql`coalesce(deliveries.more, '[]')`;
 /** Since when the row waits. A row that has expired starts over. */
-const since = sql`case when pushes.expires_at > excluded.created_at then pushes.created_at else excluded.created_at end`;
+const since = sql`case when deliveries.expires_at > excluded.created_at then deliveries.created_at else excluded.created_at end`;
 const CLEAR_LIFE = sql.raw(NOTIFICATION_LIMITS.clear_life * 1000);
 
 /**
@@ -47,18 +47,18 @@ const CLEAR_LIFE = sql.raw(NOTIFICATION_LIMITS.clear_life * 1000);
  * and goes next (see queue.ts). News end a back-off; `attempts` stays, since a notification that was tried
  * may be shown. Silent deliveries that nobody can send expire, whatever joins them.
  */
-export const MERGED = sql`on conflict (account_id, device_id, kind, subject) do update set
-  parts = case when ${free} then ${newest(sql`pushes.parts`, more, sql`excluded.parts`)} else pushes.parts end,
+export const MERGED = sql`on conflict (account_id, recipient_id, kind, subject) do update set
+  parts = case when ${free} then ${newest(sql`deliveries.parts`, more, sql`excluded.parts`)} else deliveries.parts end,
   more = case when ${free} then null else ${newest(more, sql`excluded.parts`)} end,
   lease = case when ${free} then null else lease end,
   unclear = case when ${free} then 0 else unclear end,
-  apns_id = case when ${news} then excluded.apns_id else pushes.apns_id end,
-  due_at = case when ${free} and (attempts = 0 or ${moves} or ${news}) then min(pushes.due_at, excluded.due_at) else pushes.due_at end,
+  delivery_id = case when ${news} then excluded.delivery_id else deliveries.delivery_id end,
+  due_at = case when ${free} and (attempts = 0 or ${moves} or ${news}) then min(deliveries.due_at, excluded.due_at) else deliveries.due_at end,
   created_at = ${since},
-  expires_at = max(pushes.expires_at, case when pushes.kind = 'silent'
+  expires_at = max(deliveries.expires_at, case when deliveries.kind = 'silent'
     then min(excluded.expires_at, (${since}) + ${CLEAR_LIFE}) else excluded.expires_at end),
-  urgency = min(pushes.urgency, excluded.urgency),
-  key_id = case when pushes.key_id is excluded.key_id then pushes.key_id end,
-  environment = case when excluded.token is not null or (${free} and pushes.token is null)
-    then excluded.environment else pushes.environment end,
-  token = coalesce(excluded.token, pushes.token)`;
+  urgency = min(deliveries.urgency, excluded.urgency),
+  key_id = case when deliveries.key_id is excluded.key_id then deliveries.key_id end,
+  lane = case when excluded.address is not null or (${free} and deliveries.address is null)
+    then excluded.lane else deliveries.lane end,
+  address = coalesce(excluded.address, deliveries.address)`;

@@ -37,12 +37,12 @@ const SHAPES: Record<PlannedKind, Shape> = {
 };
 
 const tried = <P>(kind: string, about: Sql<P>) =>
-  sql`from push_records where account_id = d.account_id and device_id = d.device_id and kind = ${sql.raw(`'${kind}'`)} and about = ${about} and tried_at is not null`;
+  sql`from delivery_records where account_id = d.account_id and recipient_id = d.recipient_id and kind = ${sql.raw(`'${kind}'`)} and about = ${about} and tried_at is not null`;
 /** A time in the future was written by a clock that was set back: it counts as now. */
 const sinceLast = <P>(kind: string, about: Sql<P>, every: number) =>
   sql`max(${now}, min(${now}, coalesce((select max(tried_at) ${tried(kind, about)}), 0)) + ${ms(every)})`;
 
-/** When the next delivery of a kind to a recipient `d` (`account_id`, `device_id`) may be sent, in SQL (§14.4). */
+/** When the next delivery of a kind to a recipient `d` (`account_id`, `recipient_id`) may be sent, in SQL (§14.4). */
 export const PACE = {
   passive: <P>(about: Sql<P>) => sinceLast("task", about, LIMITS.passive_every),
   update: <P>(about: Sql<P>) => sinceLast("update", about, LIMITS.update_every),
@@ -53,13 +53,13 @@ export const PACE = {
       order by tried_at desc limit 1 offset ${sql.raw(LIMITS.silent_per_hour - 1)}), 0))`,
 };
 
-/** The columns of `pushes` that a plan writes, in this order. */
-export const DELIVERY_COLUMNS = sql`account_id, device_id, kind, subject, key_id, task_id, question_id, environment, token, parts, urgency, due_at, expires_at, created_at`;
+/** The columns of `deliveries` that a plan writes, in this order. */
+export const DELIVERY_COLUMNS = sql`account_id, recipient_id, kind, subject, key_id, task_id, question_id, lane, address, parts, urgency, due_at, expires_at, created_at`;
 
 const wasTried = (kind: "task" | "question", about: Sql) => {
-  const same = sql`account_id = d.account_id and device_id = d.device_id and kind = ${sql.raw(`'${kind}'`)} and attempts > 0`;
-  return sql`(exists (select 1 from push_records where ${same} and about = ${about})
-    or exists (select 1 from pushes where ${same} and subject = ${about}))`;
+  const same = sql`account_id = d.account_id and recipient_id = d.recipient_id and kind = ${sql.raw(`'${kind}'`)} and attempts > 0`;
+  return sql`(exists (select 1 from delivery_records where ${same} and about = ${about})
+    or exists (select 1 from deliveries where ${same} and subject = ${about}))`;
 };
 
 const ofKey = sql`key_id = ${p("changed_id")}`;
@@ -74,9 +74,9 @@ const shownOfKey = sql`(select json_group_array(id) from (
     union all select id from questions where ${ofKey} and status = 'pending' and ${wasTried("question", sql`questions.id`)}))`;
 
 /** The records of what was sent to a device. An account may have a million tasks, so this goes through the records. */
-const triedOn = sql`account_id = d.account_id and device_id = d.device_id and kind in ('task', 'question') and attempts > 0`;
+const triedOn = sql`account_id = d.account_id and recipient_id = d.recipient_id and kind in ('task', 'question') and attempts > 0`;
 const shownOfAccount = sql`(select json_group_array(id) from (
-    select about as id from push_records where ${triedOn} union select subject from pushes where ${triedOn}) shown
+    select about as id from delivery_records where ${triedOn} union select subject from deliveries where ${triedOn}) shown
   where exists (select 1 from tasks where tasks.id = shown.id and ${ofAccount})
     or exists (select 1 from questions where questions.id = shown.id and ${ofAccount} and status = 'pending'))`;
 
@@ -105,18 +105,18 @@ const insertFor = <Due, Expires, Guard>(
   guard: Sql<Guard>,
 ) =>
   statement(
-    sql`insert into pushes (${DELIVERY_COLUMNS})
-      select d.account_id, d.device_id, ${sql.raw(`'${kind}'`)}, ${p("subject")}, ${p("key_id")}, ${p("task_id")}, ${p("question_id")},
+    sql`insert into deliveries (${DELIVERY_COLUMNS})
+      select d.account_id, d.recipient_id, ${sql.raw(`'${kind}'`)}, ${p("subject")}, ${p("key_id")}, ${p("task_id")}, ${p("question_id")},
         d.lane, null, ${p("parts")}, ${sql.raw(urgency)}, ${times.due}, ${times.expires}, ${now}
       ${targetsFor(PURPOSES[kind])} and ${guard} ${MERGED}`,
     { only_if: hasTargetFor(PURPOSES[kind]) },
   );
 
-const ofTarget = sql`account_id = d.account_id and device_id = d.device_id`;
+const ofTarget = sql`account_id = d.account_id and recipient_id = d.recipient_id`;
 /** Few enough wait for the target `d`. */
-const isShort = sql`not exists (select 1 from pushes where ${ofTarget} limit 1 offset ${sql.raw(LIMITS.queued_most - 1)})`;
+const isShort = sql`not exists (select 1 from deliveries where ${ofTarget} limit 1 offset ${sql.raw(LIMITS.queued_most - 1)})`;
 /** As {@link isShort}, or one about the same task waits, which this joins. */
-const hasRoom = sql`(${isShort} or exists (select 1 from pushes where ${ofTarget} and kind = 'task' and subject = ${p("subject")}))`;
+const hasRoom = sql`(${isShort} or exists (select 1 from deliveries where ${ofTarget} and kind = 'task' and subject = ${p("subject")}))`;
 
 const insert = <Guard>(kind: PlannedKind, guard: Sql<Guard>) => {
   const shape = SHAPES[kind];
@@ -153,8 +153,8 @@ const planned = Object.fromEntries(
  */
 const insertNew = <Guard>({ kind, urgency }: Pick<Shape, "kind" | "urgency">, guard: Sql<Guard>) =>
   statement(
-    sql`insert into pushes (${DELIVERY_COLUMNS})
-      select d.account_id, d.device_id, ${sql.raw(`'${kind}'`)}, ${p("subject")}, ${p("key_id")}, ${p("task_id")}, ${p("question_id")},
+    sql`insert into deliveries (${DELIVERY_COLUMNS})
+      select d.account_id, d.recipient_id, ${sql.raw(`'${kind}'`)}, ${p("subject")}, ${p("key_id")}, ${p("task_id")}, ${p("question_id")},
         d.lane, null, ${p("parts")}, ${sql.raw(urgency)}, ${now}, ${p("expires_at", deliveries.expires_at)}, ${now}
       ${targetsFor(PURPOSES[kind])} and ${guard} on conflict do nothing`,
     { only_if: hasTargetFor(PURPOSES[kind]) },
@@ -238,16 +238,16 @@ const kindOfEnded = sql`case when ${isQuestion} then 'question' else 'task' end`
 const wasShown = sql`case when ${isQuestion} then ${wasTried("question", sql`e.value`)} else ${wasTried("task", sql`e.value`)} end`;
 
 /** True in SQL if a channel replaces alerts, which is assumed until it has accepted something. */
-const mayReplace = sql`exists (select 1 from channels where id = d.device_id and (replaces = 1 or last_sent_at is null))`;
+const mayReplace = sql`exists (select 1 from channels where id = d.recipient_id and (replaces = 1 or last_sent_at is null))`;
 
 /** True in SQL for a channel that takes answers over connections of Relay: nothing on it shows an answer by itself. */
-const listens = sql`exists (select 1 from channels where id = d.device_id and listener is not null)`;
+const listens = sql`exists (select 1 from channels where id = d.recipient_id and listener is not null)`;
 
 /** Inserts a row for each id `e` and alert target `d`. It has the kind of the alert, with which it merges. */
 const insertEnded = <P extends Readonly<Record<"account_id", Cell>>>(address: Sql, from: Sql<P>) =>
   statement(
-    sql`insert into pushes (${DELIVERY_COLUMNS})
-      select d.account_id, d.device_id, ${kindOfEnded}, e.value, ${p("key_id")}, case when not ${isQuestion} then e.value end,
+    sql`insert into deliveries (${DELIVERY_COLUMNS})
+      select d.account_id, d.recipient_id, ${kindOfEnded}, e.value, ${p("key_id")}, case when not ${isQuestion} then e.value end,
         case when ${isQuestion} then e.value end, d.lane, ${address}, '["ended"]', 2, ${now}, ${now} + ${ms(LIMITS.clear_life)}, ${now}
       ${from} ${MERGED}`,
     { only_if: hasTargetFor("alert") },
@@ -255,7 +255,7 @@ const insertEnded = <P extends Readonly<Record<"account_id", Cell>>>(address: Sq
 const endedAt = (table: "tasks" | "questions") =>
   insertEnded(
     sql`null`,
-    sql`from (select d.* ${targetsFor("alert")} and ${mayReplace} and (d.device_id is not ${p("answered_by")} or ${listens}) limit -1) d, ${endedIn} e
+    sql`from (select d.* ${targetsFor("alert")} and ${mayReplace} and (d.recipient_id is not ${p("answered_by")} or ${listens}) limit -1) d, ${endedIn} e
       where ${wasShown} and ${atRevision(table)}`,
   );
 const ended = { tasks: endedAt("tasks"), questions: endedAt("questions") };
@@ -275,12 +275,12 @@ export function planEnded(
 
 const update = (table: "tasks" | "questions") =>
   statement(
-    sql`insert into pushes (${DELIVERY_COLUMNS})
-      select d.account_id, d.device_id, 'update', d.task_id, d.key_id, d.task_id, null, t.lane, null, ${p("parts")}, 1,
+    sql`insert into deliveries (${DELIVERY_COLUMNS})
+      select d.account_id, d.recipient_id, 'update', d.task_id, d.key_id, d.task_id, null, t.lane, null, ${p("parts")}, 1,
         ${PACE.update(sql`d.task_id`)}, ${PACE.update(sql`d.task_id`)} + ${ms(LIMITS.activity_life)}, ${now}
-      from live_activities d ${joinActivityTarget(sql`d`)}
-      where d.task_id = ${p("task_id")} and d.ended_at is null
-        and t.lane in (select value from json_each(${p("lanes")})) and ${atRevision(table)} ${MERGED}`,
+      from (select *, device_id as recipient_id from live_activities where task_id = ${p("task_id")} and ended_at is null) d
+        ${joinActivityTarget(sql`d`)}
+      where t.lane in (select value from json_each(${p("lanes")})) and ${atRevision(table)} ${MERGED}`,
   );
 const planUpdates = { tasks: update("tasks"), questions: update("questions") };
 
@@ -299,25 +299,25 @@ const shownTo = <P>(table: "keys" | "accounts", shown: Sql<P>, which: Sql = sql`
 // A row that clears nothing has no key: the pace follows from its record, which must outlive the key.
 const clear_or_silent = sql`case when d.shown = '[]' then ${PACE.silent()} else ${PACE.clear()} end`;
 const clearOfKey = statement(
-  sql`insert into pushes (${DELIVERY_COLUMNS})
-    select d.account_id, d.device_id, 'silent', '', case when d.shown <> '[]' then ${p("changed_id")} end, null, null, d.lane, null, d.shown, 2,
+  sql`insert into deliveries (${DELIVERY_COLUMNS})
+    select d.account_id, d.recipient_id, 'silent', '', case when d.shown <> '[]' then ${p("changed_id")} end, null, null, d.lane, null, d.shown, 2,
       ${clear_or_silent}, ${clear_or_silent} + ${ms(LIMITS.silent_life)}, ${now}
     ${shownTo("keys", shownOfKey)} where true ${MERGED}`,
 );
 const widgetOfKey = statement(
-  sql`insert into pushes (${DELIVERY_COLUMNS})
-    select d.account_id, d.device_id, 'widget', '', ${p("changed_id")}, null, null, d.lane, null, '[]', 2,
+  sql`insert into deliveries (${DELIVERY_COLUMNS})
+    select d.account_id, d.recipient_id, 'widget', '', ${p("changed_id")}, null, null, d.lane, null, '[]', 2,
       ${PACE.widget()}, ${PACE.widget()} + ${ms(LIMITS.widget_life)}, ${now}
     ${targetsFor("widget")} and ${atRevision("keys")}
       and exists (select 1 from keys where id = ${p("changed_id")} and tasks_todo + tasks_in_progress + tasks_done + tasks_cancelled > 0) ${MERGED}`,
 );
 /** Planned only if there is something to clear, now or in a row that waits. */
 const clearOfAccount = statement(
-  sql`insert into pushes (${DELIVERY_COLUMNS})
-    select d.account_id, d.device_id, 'silent', '', null, null, null, d.lane, d.address, d.shown, 2,
+  sql`insert into deliveries (${DELIVERY_COLUMNS})
+    select d.account_id, d.recipient_id, 'silent', '', null, null, null, d.lane, d.address, d.shown, 2,
       ${PACE.clear()}, ${PACE.clear()} + ${ms(LIMITS.silent_life)}, ${now}
-    ${shownTo("accounts", shownOfAccount)} where d.shown <> '[]' or exists (select 1 from pushes
-      where account_id = d.account_id and device_id = d.device_id and kind = 'silent' and subject = '' and (parts <> '[]' or more <> '[]')) ${MERGED}`,
+    ${shownTo("accounts", shownOfAccount)} where d.shown <> '[]' or exists (select 1 from deliveries
+      where account_id = d.account_id and recipient_id = d.recipient_id and kind = 'silent' and subject = '' and (parts <> '[]' or more <> '[]')) ${MERGED}`,
 );
 const endedOfKey = insertEnded(
   sql`null`,
@@ -331,10 +331,10 @@ const endedOfAccount = insertEnded(
 /** True of a row that does not say how something ended. */
 const noEnd = sql`instr(parts || coalesce(more, ''), '"ended"') = 0`;
 const dropOfKey = statement(
-  sql`delete from pushes where account_id = ${p("account_id")} and key_id = ${p("changed_id")} and kind not in ('silent', 'widget', 'end') and ${noEnd} and ${atRevision("keys")}`,
+  sql`delete from deliveries where account_id = ${p("account_id")} and key_id = ${p("changed_id")} and kind not in ('silent', 'widget', 'end') and ${noEnd} and ${atRevision("keys")}`,
 );
 const dropOfAccount = statement(
-  sql`delete from pushes where account_id = ${p("changed_id")} and kind not in ('silent', 'end') and ${noEnd} and ${atRevision("accounts")}`,
+  sql`delete from deliveries where account_id = ${p("changed_id")} and kind not in ('silent', 'end') and ${noEnd} and ${atRevision("accounts")}`,
 );
 
 /**

@@ -36,7 +36,7 @@ type Ms = number | null;
 const of_question = sql`from question_deliveries where question_id = ${p("question_id")}`;
 /** True if the channel `c` works and gets questions. */
 const ok = sql`c.state = 'ok' and exists (select 1 from json_each(c.sends) where value = 'questions')`;
-const has_target = sql`exists (select 1 from push_targets t left join channels c on c.id = t.recipient_id
+const has_target = sql`exists (select 1 from delivery_targets t left join channels c on c.id = t.recipient_id
   where t.account_id = ${p("account_id")} and t.purpose = 'alert'
     and t.lane in (select value from json_each(${p("lanes")})) and (c.id is null or (${ok})))`;
 const has_webhook = sql`exists (select 1 from channels c where c.account_id = ${p("account_id")}

@@ -1,5 +1,5 @@
 /**
- * The queue of deliveries: one row of the table `pushes` for each recipient (a device or channel), kind
+ * The queue of deliveries: one row of the table `deliveries` for each recipient (a device or channel), kind
  * and subject. The states of a row, and what moves it there:
  *
  *   planned    The batch of a change (plan.ts, activity-ends.ts). It waits until `due_at`. A later change
@@ -13,7 +13,7 @@
  *   continued  The holder (`continueDelivery`): it was settled, and what came meanwhile is a new delivery
  *              in the same row.
  *   gone       The holder (`dropDone`), or a job once it has expired (records.ts), each with a row of
- *              `push_records` that says how it ended; or the batch of a deletion (plan.ts), without one.
+ *              `delivery_records` that says how it ended; or the batch of a deletion (plan.ts), without one.
  *
  * A lease is a random name. It is over once one process has seen it for 15 seconds by its own clock
  * (src/notify/leases.ts). This file claims and reads; settling.ts and accepted.ts end what was claimed.
@@ -44,7 +44,7 @@ export const nextDue = statement(
   sql`select min(at) from (${sql.join(
     URGENCIES.map(
       (urgency) =>
-        sql`select min(due_at) as at from pushes where environment = ${p("lane")} and urgency = ${sql.raw(urgency)} and lease is null`,
+        sql`select min(due_at) as at from deliveries where lane = ${p("lane")} and urgency = ${sql.raw(urgency)} and lease is null`,
     ),
     sql` union all `,
   )})`,
@@ -53,7 +53,7 @@ export const nextDue = statement(
 
 /** The leases on deliveries of `lane`, at most `limit`. */
 export const leasesOf = statement(
-  sql`select distinct lease from pushes where environment = ${p("lane")} and lease is not null
+  sql`select distinct lease from deliveries where lane = ${p("lane")} and lease is not null
     and expires_at > ${now} order by lease limit ${p("limit")}`,
   { returns: rowsOf<[lease: string]>() },
 );
@@ -61,13 +61,13 @@ export const leasesOf = statement(
 /** The columns by which a claim chooses. */
 const CANDIDATE = sql`seq, account_id, urgency, due_at`;
 const some = <P>(where: Sql<P>) =>
-  sql`select * from (select ${CANDIDATE} from pushes where ${where} limit ${p("window")})`;
+  sql`select * from (select ${CANDIDATE} from deliveries where ${where} limit ${p("window")})`;
 /** Due and without a lease. The time on a lease does not say when it ends: clocks differ. */
-const isDue = (urgency: number) => sql`environment = ${p("lane")} and urgency = ${sql.raw(urgency)}
+const isDue = (urgency: number) => sql`lane = ${p("lane")} and urgency = ${sql.raw(urgency)}
     and due_at <= ${now} and lease is null and expires_at > ${now}`;
 /** Without the plus, it would use the index on what is due and go through all that waits. */
 const lapsed = (urgency: number) =>
-  some(sql`environment = ${p("lane")} and lease in (select value from json_each(${p("lapsed")}))
+  some(sql`lane = ${p("lane")} and lease in (select value from json_each(${p("lapsed")}))
     and +urgency = ${sql.raw(urgency)} and expires_at > ${now}`);
 const oldest = sql.join(
   URGENCIES.flatMap((urgency) => [lapsed(urgency), some(sql`${isDue(urgency)} order by due_at`)]),
@@ -76,11 +76,11 @@ const oldest = sql.join(
 const ofAccount = sql.join(
   URGENCIES.map(
     (urgency) =>
-      sql`select * from (select seq from pushes where account_id = a.value and ${isDue(urgency)} order by due_at limit ${p("window")})`,
+      sql`select * from (select seq from deliveries where account_id = a.value and ${isDue(urgency)} order by due_at limit ${p("window")})`,
   ),
   sql` union all `,
 );
-const ofAccounts = sql`select q.seq, q.account_id, q.urgency, q.due_at from json_each(${p("accounts")}) a join pushes q on q.seq in (${ofAccount})`;
+const ofAccounts = sql`select q.seq, q.account_id, q.urgency, q.due_at from json_each(${p("accounts")}) a join deliveries q on q.seq in (${ofAccount})`;
 
 /**
  * Leases at most `limit` candidates: urgent ones first, and accounts in turn, one delivery at a time. `busy`: how many
@@ -89,7 +89,7 @@ const ofAccounts = sql`select q.seq, q.account_id, q.urgency, q.due_at from json
  */
 const claim = <P>(candidates: Sql<P>) =>
   statement(
-    sql`update pushes set unclear = lease is not null, lease = ${p("lease")}, due_at = ${at("until")}, attempts = attempts + 1, tried_at = ${now}
+    sql`update deliveries set unclear = lease is not null, lease = ${p("lease")}, due_at = ${at("until")}, attempts = attempts + 1, tried_at = ${now}
     where seq in (with busy(account_id, n) as materialized (select key, value from json_each(${p("busy")}))
     select seq from (
       select c.seq, c.urgency, c.due_at, coalesce(b.n, 0) as n,
@@ -114,13 +114,13 @@ export const claimOfAccounts = claim(ofAccounts);
  */
 export const waitingAccounts = statement(
   sql`with recursive a(id) as (
-      select (select min(account_id) from pushes where environment = ${p("lane")} and lease is null and account_id > ${p("after")})
-      union all select (select min(account_id) from pushes where environment = ${p("lane")} and lease is null and account_id > a.id)
+      select (select min(account_id) from deliveries where lane = ${p("lane")} and lease is null and account_id > ${p("after")})
+      union all select (select min(account_id) from deliveries where lane = ${p("lane")} and lease is null and account_id > a.id)
         from a where a.id is not null limit ${p("limit")})
     select id, ${sql.join(
       URGENCIES.map(
         (urgency) =>
-          sql`exists (select 1 from pushes where environment = ${p("lane")} and account_id = a.id and urgency = ${sql.raw(urgency)} and lease is null and due_at <= ${now})`,
+          sql`exists (select 1 from deliveries where lane = ${p("lane")} and account_id = a.id and urgency = ${sql.raw(urgency)} and lease is null and due_at <= ${now})`,
       ),
       sql` or `,
     )} from a where id is not null`,
@@ -129,12 +129,12 @@ export const waitingAccounts = statement(
 
 /** The rows that a claim leased, found by the end of the lease in the index on what is due. */
 const leased = (q: Sql) =>
-  sql`${q}.environment = ${p("lane")} and ${q}.urgency in (0, 1, 2) and ${q}.due_at = ${at("until")} and ${q}.lease = ${p("lease")}`;
+  sql`${q}.lane = ${p("lane")} and ${q}.urgency in (0, 1, 2) and ${q}.due_at = ${at("until")} and ${q}.lease = ${p("lease")}`;
 
 /** Advances the `timestamp` of each live activity that the claimed deliveries are about. */
 export const stampActivities = statement(
-  sql`update live_activities set stamp = max(stamp + 1, cast(${now} / 1000 as integer)) where rowid in (
-    select l.rowid from pushes q join live_activities l on l.account_id = q.account_id and l.device_id = q.device_id and l.task_id = q.task_id
+  sql`update live_activities set push_timestamp = max(push_timestamp + 1, cast(${now} / 1000 as integer)) where rowid in (
+    select l.rowid from deliveries q join live_activities l on l.account_id = q.account_id and l.device_id = q.recipient_id and l.task_id = q.task_id
     where ${leased(sql`q`)} and q.kind in ('update', 'end'))`,
 );
 
@@ -198,7 +198,7 @@ const claimed = qb
     },
   })
   .from(deliveries)
-  .leftJoin(deliveryTargets, targetOf(sql`pushes`))
+  .leftJoin(deliveryTargets, targetOf(sql`deliveries`))
   .leftJoin(
     accounts,
     sql`${accounts.id} = ${deliveries.account_id} and ${accounts.deleted_at} is null`,
@@ -240,7 +240,7 @@ export type ClaimedDelivery = Pick<Joined, "delivery"> & {
 /** The deliveries that a claim leased, the urgent ones first. */
 export const claimedDeliveries = select(
   claimed as unknown as Query<ClaimedDelivery>,
-  sql`where ${leased(sql`pushes`)} order by pushes.urgency, pushes.seq`,
+  sql`where ${leased(sql`deliveries`)} order by deliveries.urgency, deliveries.seq`,
   // A delivery about something of a newer version stays leased until a process of that version takes it.
   { unknown: "row" },
 );

@@ -11,30 +11,30 @@ import { deliveries, deliveryRecords } from "./schema.ts";
 const at = <Name extends string>(name: Name) => p(name, deliveries.due_at);
 const now = at("now");
 
-export const RECORD_COLUMNS = sql`apns_id, account_id, device_id, key_id, kind, about, environment, outcome, reason, attempts, created_at, tried_at, done_at`;
+export const RECORD_COLUMNS = sql`delivery_id, account_id, recipient_id, key_id, kind, about, lane, outcome, reason, attempts, created_at, tried_at, done_at`;
 
 /** Adds the record of a delivery, unless its account is gone. */
 export const addRecord = statement(
   insertWhere(deliveryRecords, sql`exists (select 1 from accounts where id = ${p("account_id")})`),
-  { counts: COUNTED.push_records },
+  { counts: COUNTED.delivery_records },
 );
 
 /** Expired deliveries that no worker has leased, or whose lease is over too. */
-const someExpired = sql`seq in (select seq from pushes where expires_at <= ${now} and (lease is null or due_at <= ${now}) order by expires_at limit ${p("limit")})`;
+const someExpired = sql`seq in (select seq from deliveries where expires_at <= ${now} and (lease is null or due_at <= ${now}) order by expires_at limit ${p("limit")})`;
 
 /** Adds a record of each; an `end` takes its registration along. */
 const expire = [
   statement(
-    sql`insert into push_records (${RECORD_COLUMNS}) select apns_id, account_id, device_id, key_id,
+    sql`insert into delivery_records (${RECORD_COLUMNS}) select delivery_id, account_id, recipient_id, key_id,
       case when kind = 'silent' and parts <> '[]' then 'clear' else kind end, case when kind in ('silent', 'widget') then '' else coalesce(question_id, task_id) end,
-      environment, 'expired', null, attempts, created_at, tried_at, ${now} from pushes where ${someExpired} and exists (select 1 from accounts where id = account_id)
-    returning ifnull(key_id, account_id), account_id, ${sql.raw(COUNTED.push_records.row)}`,
+      lane, 'expired', null, attempts, created_at, tried_at, ${now} from deliveries where ${someExpired} and exists (select 1 from accounts where id = account_id)
+    returning ifnull(key_id, account_id), account_id, ${sql.raw(COUNTED.delivery_records.row)}`,
     { frees: true },
   ),
   statement(
-    sql`delete from live_activities where ended_at is not null and (push_token, account_id) in (select token, account_id from pushes where kind = 'end' and ${someExpired})`,
+    sql`delete from live_activities where ended_at is not null and (push_token, account_id) in (select address, account_id from deliveries where kind = 'end' and ${someExpired})`,
   ),
-  statement(sql`delete from pushes where ${someExpired}`),
+  statement(sql`delete from deliveries where ${someExpired}`),
 ];
 
 /** Drops at most `limit` deliveries that are expired at `now` (epoch seconds). Returns their number. */
@@ -47,8 +47,8 @@ export async function expireDeliveries(store: Store, now: number, limit: number)
 }
 
 const prune = statement(
-  sql`delete from push_records where seq in (select seq from push_records where done_at < ${at("before")} order by done_at limit ${p("limit")})
-    ${freed("push_records", sql`ifnull(key_id, account_id)`)}`,
+  sql`delete from delivery_records where seq in (select seq from delivery_records where done_at < ${at("before")} order by done_at limit ${p("limit")})
+    ${freed("delivery_records", sql`ifnull(key_id, account_id)`)}`,
   { frees: true },
 );
 
@@ -77,17 +77,17 @@ export const newestRecords = select(
  * and the last error of its channel, which is null for a device.
  */
 export const refusedDeliveries = statement(
-  sql`select environment, max(tried_at), (select error_code from channels where id = device_id)
-    from (select environment, attempts, lease, tried_at, device_id from pushes order by seq limit 10000)
-    where attempts > 0 and lease is null group by environment`,
+  sql`select lane, max(tried_at), (select error_code from channels where id = recipient_id)
+    from (select lane, attempts, lease, tried_at, recipient_id from deliveries order by seq limit 10000)
+    where attempts > 0 and lease is null group by lane`,
   { returns: rowsOf<[lane: string, tried_ms: number, code: string | null]>() },
 );
 
 /** By lane, how many of the oldest 10,000 deliveries wait, since when the oldest one does, and when the first is due. */
 export const queuedDeliveries = statement(
   // Bounded: while nothing can be sent, there may be very many.
-  sql`select environment, count(*), min(created_at), min(due_at)
-    from (select environment, created_at, due_at from pushes order by seq limit 10000)
-    group by environment order by environment`,
+  sql`select lane, count(*), min(created_at), min(due_at)
+    from (select lane, created_at, due_at from deliveries order by seq limit 10000)
+    group by lane order by lane`,
   { returns: rowsOf<[lane: string, rows: number, oldest_ms: number, due_ms: number]>() },
 );

@@ -36,12 +36,11 @@ import { sql } from "../store/sql.ts";
 export const UUID = sql`(lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-a' || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6))))`;
 
 /**
- * The addresses of devices and channels that notifications are sent to, each for one purpose. Triggers keep the table
- * equal to the token columns of `devices` and to the live activities that have not ended, in both directions, since
- * versions before 0.2.0 know only those. Removing a target also removes the token there.
+ * The addresses of devices and channels that notifications are sent to, each for one purpose. Triggers on
+ * `live_activities` write the rows for `activity`.
  */
 export const deliveryTargets = sqliteTable(
-  "push_targets",
+  "delivery_targets",
   {
     account_id: text().notNull(),
     purpose: oneOf(PURPOSE_NAMES).notNull(),
@@ -61,23 +60,28 @@ export const deliveryTargets = sqliteTable(
     /** The name that the person knows it by; null for a device. */
     label: text(),
   },
-  // Planning reads all targets of an account that are for one purpose.
-  (t) => [primaryKey({ columns: [t.account_id, t.purpose, t.recipient_id, t.subject] })],
+  (t) => [
+    // Planning reads all targets of an account that are for one purpose.
+    primaryKey({ columns: [t.account_id, t.purpose, t.recipient_id, t.subject] }),
+    // A push token belongs to one device, also if two processes register it at once (§5.3.2(3)).
+    uniqueIndex("delivery_targets_device")
+      .on(t.address)
+      .where(sql`purpose = 'alert' and label is null`),
+  ],
 );
 
 /**
  * Deliveries that wait: at most one for each recipient, kind and subject, into which later changes merge. A row holds
  * ids and no content: it is rendered from the state of the tables when it is sent. queue.ts has the states of a row.
- * The columns have the names of version 0.1.0.
  */
 export const deliveries = sqliteTable(
-  "pushes",
+  "deliveries",
   {
     seq: integer().primaryKey({ autoIncrement: true }),
     /** Stays the same in all attempts. */
-    delivery_id: text("apns_id").notNull().default(UUID),
+    delivery_id: text().notNull().default(UUID),
     account_id: text().notNull(),
-    recipient_id: text("device_id").notNull(),
+    recipient_id: text().notNull(),
     kind: oneOf(NOTIFICATION_KINDS).notNull(),
     /**
      * Id of the question or task that it is about; empty if it is about the account. Later changes with the same
@@ -87,9 +91,9 @@ export const deliveries = sqliteTable(
     key_id: text(),
     task_id: text(),
     question_id: text(),
-    lane: text("environment").notNull(),
+    lane: text().notNull(),
     /** A copy of the address, as it is stored there, if the target is about to go; null if the target is looked up. */
-    address: text("token"),
+    address: text(),
     /** Ids to clear, for the kind `silent`; otherwise the names of what changed. */
     parts: strings().notNull(),
     /** Parts that came while it was under way; null if none did. */
@@ -108,28 +112,30 @@ export const deliveries = sqliteTable(
     tried_at: timestamp(),
   },
   (t) => [
-    uniqueIndex("pushes_subject").on(t.account_id, t.recipient_id, t.kind, t.subject),
-    index("pushes_due").on(t.lane, t.urgency, t.due_at),
-    index("pushes_waiting").on(t.lane, t.account_id, t.urgency, t.due_at).where(sql`lease is null`),
-    index("pushes_expiry").on(t.expires_at),
-    index("pushes_leased").on(t.lane, t.lease).where(sql`lease is not null`),
-    index("pushes_token").on(t.address).where(sql`token is not null`),
+    uniqueIndex("deliveries_subject").on(t.account_id, t.recipient_id, t.kind, t.subject),
+    index("deliveries_due").on(t.lane, t.urgency, t.due_at),
+    index("deliveries_waiting")
+      .on(t.lane, t.account_id, t.urgency, t.due_at)
+      .where(sql`lease is null`),
+    index("deliveries_expiry").on(t.expires_at),
+    index("deliveries_leased").on(t.lane, t.lease).where(sql`lease is not null`),
+    index("deliveries_address").on(t.address).where(sql`address is not null`),
   ],
 );
 
 /** How each delivery ended, without content or address. The pace of later ones follows from it. */
 export const deliveryRecords = sqliteTable(
-  "push_records",
+  "delivery_records",
   {
     seq: integer().primaryKey({ autoIncrement: true }),
-    delivery_id: text("apns_id").notNull(),
+    delivery_id: text().notNull(),
     account_id: text().notNull(),
-    recipient_id: text("device_id").notNull(),
+    recipient_id: text().notNull(),
     key_id: text(),
     kind: oneOf(RECORD_KINDS).notNull(),
     /** Id of the question or task; empty if it is about the account. */
     about: text().notNull(),
-    lane: text("environment").notNull(),
+    lane: text().notNull(),
     outcome: oneOf(OUTCOMES).notNull(),
     reason: text(),
     attempts: integer().notNull(),
@@ -138,16 +144,16 @@ export const deliveryRecords = sqliteTable(
     done_at: timestamp().notNull(),
   },
   (t) => [
-    index("push_records_pace").on(t.account_id, t.recipient_id, t.kind, t.about, t.tried_at),
-    index("push_records_key").on(t.key_id).where(sql`key_id is not null`),
-    index("push_records_old").on(t.done_at),
+    index("delivery_records_pace").on(t.account_id, t.recipient_id, t.kind, t.about, t.tried_at),
+    index("delivery_records_key").on(t.key_id).where(sql`key_id is not null`),
+    index("delivery_records_old").on(t.done_at),
   ],
 );
 
 /**
  * How far each question got (§2.11): one row for each question and target, WITHOUT ROWID. Triggers of
- * migration 0024 write the rows of targets, whichever version plans and settles: a row of `pushes` for a
- * question adds a `queued` one, its row of `push_records` settles it, and the end of a row of `pushes`
+ * migration 0024 write the rows of targets, whichever version plans and settles: a row of `deliveries` for a
+ * question adds a `queued` one, its row of `delivery_records` settles it, and the end of a row of `deliveries`
  * without a record makes it `suppressed`. The rows are deleted with their question.
  */
 export const questionDeliveries = sqliteTable(
@@ -256,7 +262,7 @@ export const channels = sqliteTable(
     /** Events that were never delivered: the queue was full, or they expired. */
     missed: integer().notNull().default(0),
     created_at: timestamp().notNull(),
-    revision: text("change_id").notNull(),
+    revision: text().notNull(),
     /** True if the service replaces an alert by the next one about its subject. */
     replaces: integer({ mode: "boolean" }).notNull().default(false),
     /** When a test first succeeded. Before, a webhook is sent nothing but tests. */

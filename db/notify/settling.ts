@@ -15,7 +15,7 @@ const now = at("now");
 const mine = sql`seq = ${p("seq")} and lease = ${p("lease")}`;
 const together = united(sql`parts`, sql`coalesce(more, '[]')`);
 
-const d = sql`(select pushes.account_id, pushes.device_id, pushes.task_id)`;
+const d = sql`(select deliveries.account_id, deliveries.recipient_id, deliveries.task_id)`;
 const pace = <P>(due: Sql<P>) => sql`(select ${due} from ${d} d)`;
 const next = sql`case kind
   when 'silent' then case when more <> '[]' then ${pace(PACE.clear())} else ${pace(PACE.silent())} end
@@ -31,7 +31,7 @@ const next = sql`case kind
  */
 export function continued<A, B>(those: Sql<A>, rest: Sql<B>) {
   const again = sql`case when kind = 'silent' and ${rest} <> '[]' then ${now} else ${next} end`;
-  return sql`update pushes set lease = null, unclear = 0, attempts = 0, apns_id = ${UUID}, created_at = ${now}, tried_at = null,
+  return sql`update deliveries set lease = null, unclear = 0, attempts = 0, delivery_id = ${UUID}, created_at = ${now}, tried_at = null,
       parts = ${united(rest, sql`coalesce(more, '[]')`)}, more = null,
       due_at = ${again}, expires_at = max(expires_at, ${again} + case when kind = 'task' then ${ms(NOTIFICATION_LIMITS.alert_life)}
         when kind = 'update' then ${ms(NOTIFICATION_LIMITS.activity_life)} else ${ms(NOTIFICATION_LIMITS.silent_life)} end)
@@ -40,7 +40,7 @@ export function continued<A, B>(those: Sql<A>, rest: Sql<B>) {
 
 /** Continues a settled delivery with what came meanwhile; {@link dropDone} removes it if nothing did. */
 export const continueDelivery = statement(continued(mine, sql`${p("rest")}`));
-export const dropDone = statement(sql`delete from pushes where ${mine}`);
+export const dropDone = statement(sql`delete from deliveries where ${mine}`);
 
 const SET_BACK = sql`lease = null, unclear = 0, parts = ${together}, more = null`;
 const came = sql`(more is not null and ${isNews(sql`kind`, sql`more`)})`;
@@ -53,25 +53,25 @@ const back_at = sql`case when ${came} then min(${at("due_at")}, ${next}) else ${
  * `due_at` was written.
  */
 export const putBack = statement(
-  sql`update pushes set ${SET_BACK}, due_at = ${back_at}, tried_at = ${now},
-      apns_id = case when ${came} then ${UUID} else apns_id end,
+  sql`update deliveries set ${SET_BACK}, due_at = ${back_at}, tried_at = ${now},
+      delivery_id = case when ${came} then ${UUID} else delivery_id end,
       expires_at = case when kind = 'silent' and ${together} <> '[]'
         then max(expires_at, min(${back_at} + ${ms(NOTIFICATION_LIMITS.silent_life)}, created_at + ${ms(NOTIFICATION_LIMITS.clear_life)})) else expires_at end,
       attempts = attempts - 1 + ${p("tried")},
-      environment = case when token is null then coalesce(${p("lane")}, environment) else environment end
+      lane = case when address is null then coalesce(${p("lane")}, lane) else lane end
     where ${mine}`,
 );
 
-const now_address = sql`(select address from push_targets where ${targetOf(sql`pushes`)})`;
+const now_address = sql`(select address from delivery_targets where ${targetOf(sql`deliveries`)})`;
 
 /**
  * Puts a delivery back if it still has a target: until `due_at` if that has another address, until `later`
  * if the same one was registered again. Placed before {@link dropDone}.
  */
 export const retryWithTarget = statement(
-  sql`update pushes set ${SET_BACK}, due_at = case when ${now_address} = ${p("address")} then ${at("later")} else ${at("due_at")} end,
+  sql`update deliveries set ${SET_BACK}, due_at = case when ${now_address} = ${p("address")} then ${at("later")} else ${at("due_at")} end,
       tried_at = ${at("due_at")}
-    where ${mine} and token is null and ${now_address} is not null`,
+    where ${mine} and address is null and ${now_address} is not null`,
 );
 
 /** Deletes the registration of a live activity whose `end` is settled. */

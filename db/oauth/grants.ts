@@ -92,7 +92,7 @@ export const tokenByDigest = select(
 );
 
 /** The row is as it was when the change was decided. */
-const unchanged = sql`id = ${p("id")} and change_id = ${p("old_revision")}`;
+const unchanged = sql`id = ${p("id")} and revision = ${p("old_revision")}`;
 
 /** Stores the authorization code of a grant, unless one has been used. */
 export const setCode = statement(

@@ -37,7 +37,7 @@ export const grants = sqliteTable(
     last_used_at: timestamp(),
     /** Of the request and its codes, later of the refresh token; then the grant has ended. */
     expires_at: timestamp().notNull(),
-    revision: text("change_id").notNull(),
+    revision: text().notNull(),
   },
   (t) => [
     index("grants_key").on(t.key_id),
@@ -66,7 +66,7 @@ export const approvals = sqliteTable(
     grant_id: text(),
     created_at: timestamp().notNull(),
     expires_at: timestamp().notNull(),
-    revision: text("change_id").notNull(),
+    revision: text().notNull(),
   },
   (t) => [
     uniqueIndex("approvals_code").on(t.code_digest),

@@ -1,15 +1,18 @@
 /** The version line: the oldest version that may use the store, kept in the store (§17.5). */
 
-import { OLDEST_COMPATIBLE, OLDEST_WITH_KEY, VERSION } from "../../src/version.ts";
+import { OLDEST_COMPATIBLE, VERSION } from "../../src/version.ts";
 import { storeFacts } from "../schema.ts";
 import { p, sql } from "./sql.ts";
 import { qb, rowOf, select, statement } from "./statement.ts";
 import type { Store } from "./store.ts";
 
-const hasFacts = statement(
-  sql`select 1 from sqlite_schema where type = 'table' and name = 'store_facts'`,
+const hasTable = statement(
+  sql`select 1 from sqlite_schema where type = 'table' and name = ${p("name")}`,
   { returns: rowOf<[1]>() },
 );
+const anyAccount = statement(sql`select 1 from accounts limit 1`, {
+  returns: rowOf<[1]>(),
+});
 const line = select(
   qb.select({ oldest: storeFacts.value }).from(storeFacts),
   sql`where name = 'oldest_version'`,
@@ -28,15 +31,6 @@ export class OutdatedError extends Error {
 
 const isOlder = (version: string, than: string) => Bun.semver.order(version, than) < 0;
 
-/** The oldest version that may use a store with encrypted values. A build before that version does not shut itself out. */
-export const oldestWithKey = (version = VERSION): string =>
-  isOlder(version, OLDEST_WITH_KEY) ? OLDEST_COMPATIBLE : OLDEST_WITH_KEY;
-
-/** Moves the line back from {@link oldestWithKey}, once nothing is encrypted any more. */
-export const lowerFromKey = statement(
-  sql`update store_facts set value = ${p("oldest")} where name = 'oldest_version' and value = ${p("seen")}`,
-);
-
 /** Throws {@link OutdatedError} if `version` may no longer use the store. Reads one row. */
 export async function assertCompatible(store: Store, version = VERSION): Promise<void> {
   const [row] = await store.read(line({}));
@@ -47,7 +41,19 @@ export async function assertCompatible(store: Store, version = VERSION): Promise
 
 /** False if no version that writes a version line has migrated the store. Writes nothing. */
 export async function hasVersionLine(store: Store): Promise<boolean> {
-  return (await store.read(hasFacts({}))).length > 0;
+  return (await store.read(hasTable({ name: "store_facts" }))).length > 0;
+}
+
+/**
+ * True if the store has accounts, and no version from {@link OLDEST_COMPATIBLE} on has migrated it. False while a
+ * process makes the tables of a new store. Writes nothing.
+ */
+export async function isOlderStore(store: Store): Promise<boolean> {
+  if ((await store.read(hasTable({ name: "accounts" }))).length === 0) return false;
+  if ((await store.read(anyAccount({}))).length === 0) return false;
+  if (!(await hasVersionLine(store))) return true;
+  const [row] = await store.read(line({}));
+  return row === undefined || isOlder(row.oldest, OLDEST_COMPATIBLE);
 }
 
 /** Moves the line up to `oldest`, and never down, also while other processes move it. */

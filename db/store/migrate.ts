@@ -1,7 +1,12 @@
 /** Applies each migration that drizzle-kit wrote once, also if two processes start at the same time. */
 
 import type { Clock } from "../../src/clock.ts";
-import { assertCompatible, hasVersionLine, raiseOldestVersion } from "./compatibility.ts";
+import {
+  assertCompatible,
+  hasVersionLine,
+  isOlderStore,
+  raiseOldestVersion,
+} from "./compatibility.ts";
 import { readMigrations } from "./migration-files.ts";
 import { p, sql } from "./sql.ts";
 import { rowsOf, statement } from "./statement.ts";
@@ -21,13 +26,20 @@ const claim = statement(
 
 /**
  * Each migration is one batch that first inserts its unique hash. So one of two processes applies it, and the batch
- * of the other fails as a whole. Throws `OutdatedError`, before anything is written, if the store permits only newer
+ * of the other fails as a whole. `beforeUpgrade` runs before a migration that older versions cannot work on; if it
+ * rejects, nothing has changed. Throws `OutdatedError`, before anything is written, if the store permits only newer
  * versions.
  */
-export async function applyMigrations(store: Store, clock: Clock): Promise<void> {
+export async function applyMigrations(
+  store: Store,
+  clock: Clock,
+  beforeUpgrade?: () => Promise<void>,
+): Promise<void> {
   const done = async () => new Set((await store.read(applied({}))).map(([hash]) => hash));
-  if (await hasVersionLine(store)) {
-    await assertCompatible(store);
+  const has_line = await hasVersionLine(store);
+  if (has_line) await assertCompatible(store);
+  if (beforeUpgrade && (await isOlderStore(store))) await beforeUpgrade();
+  if (has_line) {
     // First, so that a start that is cut off leaves no older version on new tables.
     await raiseOldestVersion(store);
   }

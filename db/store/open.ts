@@ -3,7 +3,6 @@
 import { dirname, resolve } from "node:path";
 import type { Clock } from "../../src/clock.ts";
 import { assertKeyFits, isNewStore } from "../secrets.ts";
-import { oldestWithKey, raiseOldestVersion } from "./compatibility.ts";
 import { openEmbedded, pathOf } from "./embedded.ts";
 import type { ReportFault } from "./faults.ts";
 import { endpointOf } from "./hrana.ts";
@@ -22,6 +21,8 @@ interface OpenOptions {
   readonly encryption_key?: Uint8Array | undefined;
   /** Called with the place of a new store if there was none. */
   readonly created?: (where: string) => void;
+  /** Runs before a migration that older versions cannot work on. If it rejects, the store stays as it is. */
+  readonly beforeUpgrade?: () => Promise<void>;
 }
 
 /**
@@ -46,8 +47,7 @@ export async function openStore(
   try {
     await assertNotForeign((statement) => store.read(statement));
     await assertKeyFits(store);
-    await applyMigrations(store, clock);
-    if (vault.file_key !== null) await raiseOldestVersion(store, oldestWithKey());
+    await applyMigrations(store, clock, options.beforeUpgrade);
     await probeWrite(store, clock);
     open = true;
     // Also after a first start that was cut off before it reported this.

@@ -88,7 +88,7 @@ function fill(path: string, megabytes: number): void {
   const database = new Database(path);
   const rows = Math.round((megabytes * 1_000_000) / 4_600);
   database.run(
-    `insert into tasks (id, key_id, account_id, title, description, status, priority, notify, source, created_at, updated_at, change_id)
+    `insert into tasks (id, key_id, account_id, title, description, status, priority, notify, source, created_at, updated_at, revision)
       with recursive c(n) as (select 1 union all select n + 1 from c where n < ?)
       select 'tsk_' || n, 'key_f', 'acc_f', 'Task ' || n, hex(randomblob(2000)), 'done', 'low', 1, 'agent', n, unixepoch() * 1000, 'r' || n from c`,
     [rows],

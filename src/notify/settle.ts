@@ -2,6 +2,7 @@
 
 import { channelFailed, channelGone, channelSucceeded } from "../../db/channels.ts";
 import { type AcceptedDelivery, clearLate } from "../../db/notify/accepted.ts";
+import { forgetActivity } from "../../db/notify/live-activities.ts";
 import { settleQuestion } from "../../db/notify/question-deliveries.ts";
 import type { ClaimedDelivery } from "../../db/notify/queue.ts";
 import { addRecord } from "../../db/notify/records.ts";
@@ -161,15 +162,15 @@ export function forget(
   { address, since, later, reason }: ForgetOptions,
 ): Statement[] {
   const { delivery } = claimed;
-  const { kind, task_id } = delivery;
+  const { kind } = delivery;
   const records = recordOf({ claimed, now, ends, outcome: "invalid_token", reason });
   // An address copied into the row belongs to a target that is gone.
   if (delivery.address !== null) return [...records, ...leave({ claimed, now })];
   const purpose = PURPOSES[kind];
-  const subject = purpose === "activity" ? task_id : "";
+  const of = { ...delivery, address, since: since ?? now };
   return [
     ...records,
-    forgetTarget({ ...delivery, purpose, subject, address, since: since ?? now }),
+    purpose === "activity" ? forgetActivity(of) : forgetTarget({ ...of, purpose, subject: "" }),
     retryWithTarget({ ...delivery, address, due_at: now, later }),
     ...leave({ claimed, now }),
   ];

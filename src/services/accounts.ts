@@ -20,7 +20,7 @@ import { refusedCredential, replaceDigest } from "../../db/credentials.ts";
 import { deleteKeysOfAccount } from "../../db/keys.ts";
 import { forgetClaim } from "../../db/pairings.ts";
 import { insertInvitedAccount, useInvitation } from "../../db/people.ts";
-import { isTokenTaken, labelFirstSession } from "../../db/sessions.ts";
+import { isTokenTaken } from "../../db/sessions.ts";
 import type { Statement } from "../../db/store/store.ts";
 import { blocked, fail, failFields } from "../errors.ts";
 import { digest } from "../ids.ts";
@@ -30,6 +30,7 @@ import type { Account, AccountPatch } from "../model/account.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import type { Attestations } from "./attestations.ts";
 import type { People } from "./people.ts";
+import { addSession } from "./sessions.ts";
 import { eventOf } from "./shared/commit.ts";
 import { CLOCKS_DIFFER, type ServiceDeps } from "./shared/deps.ts";
 import { failInTrial, trialSince } from "./shared/trial.ts";
@@ -146,7 +147,8 @@ export function createAccounts(deps: AccountsDeps) {
         stored_bytes: 0,
       };
       const token_digest = digest(token);
-      const account_row = { ...row, token_digest, revision: ids.unique(), deleted_at: null };
+      const revision = ids.unique();
+      const account_row = { ...row, digest: token_digest, revision, deleted_at: null };
       const limit = settings.accounts_per_hour;
       const window = windowOf(address);
       const creation = invitation
@@ -162,9 +164,16 @@ export function createAccounts(deps: AccountsDeps) {
             ];
       const [made] = await store.write([
         ...creation,
-        ...(label === undefined
-          ? []
-          : [labelFirstSession({ digest: token_digest, account_id: row.id, label })]),
+        addSession({
+          id: ids.next("ses"),
+          account_id: row.id,
+          revision,
+          digest: token_digest,
+          label: label ?? null,
+          made_by: "account",
+          address: null,
+          now: row.created_at,
+        }).insert,
       ]);
       if (made!.changes > 0) return { account: toAccount(row, storage), token };
       // Another request with the same token came first.

@@ -3,16 +3,15 @@
 import {
   deleteDevice,
   devicesOfAccount,
-  dropOfMissingDevices,
   dropOfToken,
   endActivitiesOfToken,
   hasDevice,
   mayRegisterDevice,
   putDevice,
+  putTokens,
   releaseTokens,
   trimDevices,
 } from "../../db/devices.ts";
-import { endActivitiesOfMissingDevices } from "../../db/notify/live-activities.ts";
 import { pastTrialNow } from "../../db/sessions.ts";
 import { fail, failNotFound } from "../errors.ts";
 import type { AccountCaller } from "../model/caller.ts";
@@ -70,8 +69,7 @@ export function createDevices({
         ...before,
         putDevice(row),
         trimDevices({ account_id, trial_since: row.trial_since }),
-        endActivitiesOfMissingDevices({ account_id }),
-        dropOfMissingDevices({ account_id }),
+        ...putTokens.map((step) => step(row)),
       ]);
       const ms = results[before.length]!.rows[0]?.[0];
       if (typeof ms !== "number") fail("unauthorized");
@@ -85,8 +83,6 @@ export function createDevices({
       const trial_since = trialSince(clock.now());
       const [result] = await store.write([
         deleteDevice({ account_id, device_id, session_id, credential, trial_since }),
-        endActivitiesOfMissingDevices({ account_id }),
-        dropOfMissingDevices({ account_id }),
       ]);
       if (result!.changes > 0) return;
       await assertLive(caller);

@@ -220,7 +220,11 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
         const happened = made
           ? await commit({
               ...made.change,
-              statements: [insert, insertKeyOfGrant({ ...made.row, ...at_grant })],
+              statements: [
+                insert,
+                insertKeyOfGrant({ ...made.row, ...at_grant }),
+                made.secretInsert,
+              ],
             })
           : await commit({ statements: [insert], events: [] });
         if (happened) return { grant_id: id, key_id, code, has_new_key: made !== null };

@@ -1,6 +1,11 @@
 /** API keys: create, list, label, delete, and their last use (§5.4). */
 
-import { touchCredential } from "../../db/credentials.ts";
+import {
+  copyLastUse,
+  insertSecret,
+  replaceSecretDigest,
+  touchCredential,
+} from "../../db/credentials.ts";
 import { deleteWebhookOfSecret } from "../../db/key-webhooks.ts";
 import {
   deleteKey,
@@ -65,8 +70,12 @@ export function createKeys(deps: ServiceDeps) {
         isSameClient(key.last_client, before.last_client);
       if (same) return before;
       const revision = ids.unique();
-      const update = updateKey({ ...key, revision, old_revision: row.revision });
-      return (await commitKey(caller, key, revision, [update])) ? key : undefined;
+      const at_key = { key_id: id, changed_id: id, changed_revision: revision };
+      const happened = await commitKey(caller, key, revision, [
+        updateKey({ ...key, revision, old_revision: row.revision }),
+        copyLastUse({ ...key, ...at_key }),
+      ]);
+      return happened ? key : undefined;
     });
 
   /** A new secret, and the parts of it that are shown. */
@@ -75,7 +84,7 @@ export function createKeys(deps: ServiceDeps) {
     return { secret, prefix: secret.slice(0, 8), last4: secret.slice(-4) };
   };
 
-  /** A new key, its row, and the events and notifications for the batch that inserts it. */
+  /** A new key, its row, the insertion of its secret, and the events and notifications for their batch. */
   const prepare = ({ account_id }: AccountCaller, label: string) => {
     const { secret, ...shown } = newSecret();
     const revision = ids.unique();
@@ -93,7 +102,6 @@ export function createKeys(deps: ServiceDeps) {
     const row = {
       ...columns,
       account_id,
-      secret_digest: digest(secret),
       tasks_todo: counts.todo,
       tasks_in_progress: counts.in_progress,
       tasks_done: counts.done,
@@ -103,9 +111,29 @@ export function createKeys(deps: ServiceDeps) {
       stored_bytes: 0,
     };
     const changed = { table: "keys", id: key.id, revision } as const;
+    const secretInsert = insertSecret({
+      digest: digest(secret),
+      id: ids.next("crd"),
+      kind: "key_secret",
+      account_id,
+      key_id: key.id,
+      label: null,
+      made_by: "account",
+      created_at: key.created_at,
+      last_used_at: null,
+      last_host: null,
+      last_client: null,
+      expires_at: null,
+      grant_id: null,
+      replaced_at: null,
+      address: null,
+      confirmed_at: null,
+      changed_id: key.id,
+      changed_revision: revision,
+    });
     const deliveries = notificationPlans.ofAccountChange(account_id, changed);
     const events = [eventOf(changed, "key.created", account_id, { key })];
-    return { key, secret, row, change: { deliveries, events } };
+    return { key, secret, row, secretInsert, change: { deliveries, events } };
   };
 
   return {
@@ -124,8 +152,8 @@ export function createKeys(deps: ServiceDeps) {
     /** Creates a key; only this answer has the secret. `403 forbidden` in the caller's trial, `409 too_many_keys`. */
     async create(caller: AccountCaller, label: string): Promise<{ key: Key; secret: string }> {
       await assertPastTrial(caller);
-      const { key, secret, row, change } = prepare(caller, label);
-      if (!(await commit({ ...change, statements: [insertKey(row)] }))) {
+      const { key, secret, row, secretInsert, change } = prepare(caller, label);
+      if (!(await commit({ ...change, statements: [insertKey(row), secretInsert] }))) {
         await assertLive(caller);
         fail("too_many_keys");
       }
@@ -146,10 +174,11 @@ export function createKeys(deps: ServiceDeps) {
         const key = { ...rest, ...shown, ...(webhook && !of_secret && { webhook }) };
         const revision = ids.unique();
         const { revision: old_revision } = row;
-        const secret_digest = digest(secret);
+        const at_key = { key_id: id, changed_id: id, changed_revision: revision };
         const happened = await commitKey(caller, key, revision, [
-          replaceSecret({ id, ...shown, secret_digest, revision, old_revision }),
-          deleteWebhookOfSecret({ key_id: id, changed_id: id, changed_revision: revision }),
+          replaceSecret({ id, ...shown, revision, old_revision }),
+          replaceSecretDigest({ digest: digest(secret), ...at_key }),
+          deleteWebhookOfSecret(at_key),
         ]);
         return happened ? { key, secret } : undefined;
       }),

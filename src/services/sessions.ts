@@ -48,14 +48,14 @@ interface AddedSession {
   /** Of the token, which the client made. */
   readonly digest: string;
   readonly label: string | null;
-  readonly made_by: "administrator" | "pairing" | "recovery";
-  /** The client's, shown with the sign-in. */
-  readonly address: string;
+  readonly made_by: Session["made_by"];
+  /** The client's, shown with the sign-in; null for the first sign-in of an account. */
+  readonly address: string | null;
   /** Epoch seconds. */
   readonly now: number;
 }
 
-/** A sign-in that begins with its trial: its INSERT, its event, and how it sees itself. */
+/** A new sign-in: its INSERT, its event, and how it sees itself. */
 export function addSession({ account_id, revision, digest, now, ...given }: AddedSession) {
   const row = { ...given, created_at: now, last_used_at: null, confirmed_at: null };
   const { id } = row;

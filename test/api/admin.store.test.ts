@@ -147,7 +147,6 @@ test("a large store is counted in steps, and other requests are answered between
     id: `acc_${i}`,
     created_at: i,
     live_activities: true,
-    token_digest: `digest ${i}`,
     revision: "c",
     deleted_at: i % 10 ? null : i,
   });

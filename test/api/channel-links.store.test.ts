@@ -108,7 +108,7 @@ test("a link is opened by one person, shows who that was, and becomes a channel 
   ]);
   expect((await person.send("GET /v1/channels")).body.channels).toEqual([body.channel]);
   const [[address]] = (await rows(
-    `select address from push_targets where recipient_id = '${body.channel.id}'`,
+    `select address from delivery_targets where recipient_id = '${body.channel.id}'`,
   )) as [[string]];
   expect(JSON.parse(address)).toMatchObject({ token: null, chat: 5 });
   // A repetition gives the same channel, and the link is gone.
@@ -165,7 +165,7 @@ test("the same person and bot again replace the channel of the account, and nobo
     (await who.send("GET /v1/channels")).body.channels.map(({ id }: { id: string }) => id);
   expect(await ids(person)).toEqual([again, second]);
   expect(await ids(other)).toEqual([foreign]);
-  expect(await rows(`select 1 from push_targets where recipient_id = '${first}'`)).toEqual([]);
+  expect(await rows(`select 1 from delivery_targets where recipient_id = '${first}'`)).toEqual([]);
 });
 
 test("a link belongs to its account, and an agent and a sign-in in its trial may not use it [§19.2.7] [§19.2.8] [§19.2.9] [§4.1.6]", async () => {

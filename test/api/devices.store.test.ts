@@ -110,7 +110,7 @@ test("a push token that many concurrent PUTs claim in two processes ends up with
   for (const { status, body } of await Promise.all(puts)) {
     expect([status, body.apns_token]).toEqual([200, "beef"]);
   }
-  const tokens = await stored("apns_token = 'beef'");
+  const tokens = await stored("alert = 'beef'");
   expect(tokens.length).toBe(1);
 });
 
@@ -133,8 +133,10 @@ test("a 21st device replaces the least recently updated one", async () => {
 /** Account, id and tokens of the devices that match, read directly from the store. */
 async function stored(where: string) {
   const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
+  const token = (purpose: string) =>
+    `(select address from delivery_targets t where t.account_id = v.account_id and t.recipient_id = v.id and t.purpose = '${purpose}')`;
   const query = sql.raw(
-    `select account_id, id, apns_token, push_to_start_token, widget_push_token from devices where ${where}`,
+    `select * from (select account_id, id, ${token("alert")} as alert, ${token("activity_start")}, ${token("widget")} from devices v) where ${where}`,
   );
   const rows = await store.read(statement(query, { returns: "rows" })({}));
   await store.close();

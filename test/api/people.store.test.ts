@@ -343,9 +343,9 @@ test("people are found by a part of their name in any case, in pages that examin
   const admin = adminClient(app.url);
   const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
   const insert =
-    statement(sql`insert into accounts (id, created_at, live_activities, token_digest, change_id, deleted_at)
+    statement(sql`insert into accounts (id, created_at, live_activities, revision, deleted_at)
     with recursive n(i) as (values(0) union all select i + 1 from n where i < 1199)
-    select printf('acc_%05d', i), i, 1, 'digest ' || i, 'c', iif(i = 1160, i, null) from n`);
+    select printf('acc_%05d', i), i, 1, 'c', iif(i = 1160, i, null) from n`);
   const NAMES: Readonly<Record<number, string>> = {
     3: "Zoë 100%",
     4: "WEISS, Ali",

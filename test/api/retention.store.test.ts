@@ -97,7 +97,7 @@ test("a key keeps its newest 1,000 finished questions and every pending one", as
     return store.read(statement(query, { returns: "rows" })({}));
   };
   // 1,300 newer questions, inserted: asking and answering each would prove no more.
-  const columns = "key_id, account_id, prompt, kind, options, expires_at, change_id";
+  const columns = "key_id, account_id, prompt, kind, options, expires_at, revision";
   const copy = sql.raw(`insert into questions (id, status, created_at, ${columns})
     with recursive n(i) as (select 1 union all select i + 1 from n where i < 1300)
     select id || i, 'answered', created_at + i, ${columns} from questions, n where id = '${old.id}'`);

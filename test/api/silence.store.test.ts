@@ -256,23 +256,6 @@ test("of two processes one alarms, and one that has just started does not hold u
   await other.stop();
 });
 
-test("a version without the columns that changes the status begins and ends the expectation", async () => {
-  const { task, since, alarms } = await begin();
-  await pass(NOTICED);
-  const set = (status: string) =>
-    world.change(
-      `update tasks set status = '${status}', updated_at = ${Math.round(clock.now() * 1000)}, change_id = lower(hex(randomblob(16))) where id = '${task.id}'`,
-    );
-  await set("done");
-  expect(await since()).toBeNull();
-  await set("in_progress");
-  await alarms();
-  await pass(EXPECTED);
-  expect(await since()).toBeNull();
-  await pass(90);
-  expect(await alarms()).toEqual([ALARM]);
-});
-
 test("all silent tasks of a key end with its next request, however many they are", async () => {
   const { agent, person } = await begin({ notify: false });
   const body = { title: "t", status: "in_progress", expect_update_within: EXPECTED, notify: false };

@@ -249,7 +249,7 @@ test("what a version without histories changes is one entry, without saying who 
   const { id } = await createTask(agent.send, { title: "a" });
   const change = (set: string) =>
     run(
-      `update tasks set ${set}, updated_at = updated_at + 5000, change_id = 'r' || updated_at where id = '${id}'`,
+      `update tasks set ${set}, updated_at = updated_at + 5000, revision = 'r' || updated_at where id = '${id}'`,
     );
   await change("status = 'in_progress'");
   await change("progress = 50");

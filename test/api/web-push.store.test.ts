@@ -197,12 +197,14 @@ test("an endpoint has one channel on the server: sending it again moves it, with
   service.behave({ status: 503 });
   const question = await ask(agent.send);
   await settled();
-  expect(await rows(`select 1 from pushes where device_id = '${made.id}'`)).toHaveLength(1);
+  expect(await rows(`select 1 from deliveries where recipient_id = '${made.id}'`)).toHaveLength(1);
   const second = await createPerson(app.url);
   const moved = await subscribe(second.send, made.subscription);
   expect(moved.status).toBe(201);
-  expect(await rows(`select 1 from pushes where device_id = '${made.id}'`)).toEqual([]);
-  expect(await rows(`select 1 from push_targets where recipient_id = '${made.id}'`)).toEqual([]);
+  expect(await rows(`select 1 from deliveries where recipient_id = '${made.id}'`)).toEqual([]);
+  expect(await rows(`select 1 from delivery_targets where recipient_id = '${made.id}'`)).toEqual(
+    [],
+  );
   expect(await channelsOf(first.send)).toEqual([]);
   expect((await channelsOf(second.send)).map(({ id }) => id)).toEqual([moved.id]);
   const { body } = await first.send(`GET /v1/questions/${question.id}/deliveries`);
@@ -263,13 +265,17 @@ test("a channel is deleted with its sign-in or with that sign-in's token [§19.6
   service.behave("ok");
   expect((await person.send(`DELETE /v1/sessions/${phone.session.id}`)).status).toBe(204);
   expect((await channelsOf(person.send)).map(({ id }) => id)).toEqual([hook, desk.id]);
-  expect(await rows(`select 1 from push_targets where recipient_id = '${mobile.id}'`)).toEqual([]);
-  expect(await rows(`select 1 from pushes where device_id = '${mobile.id}'`)).toEqual([]);
+  expect(await rows(`select 1 from delivery_targets where recipient_id = '${mobile.id}'`)).toEqual(
+    [],
+  );
+  expect(await rows(`select 1 from deliveries where recipient_id = '${mobile.id}'`)).toEqual([]);
   const token = newToken();
   await person.send("POST /v1/account/token", { token });
   const renewed = client(app.url, token);
   expect((await channelsOf(renewed)).map(({ id }) => id)).toEqual([hook]);
-  expect(await rows(`select 1 from push_targets where recipient_id = '${desk.id}'`)).toEqual([]);
+  expect(await rows(`select 1 from delivery_targets where recipient_id = '${desk.id}'`)).toEqual(
+    [],
+  );
   service.take();
   await ask(agent.send);
   await settled();
@@ -293,6 +299,6 @@ test("deleting an account deletes everything of its channels [§19.6.4]", async 
     await clock.advance(1);
     return (await rows(`select 1 from channels where id = '${id}'`)).length === 0;
   });
-  expect(await rows(`select 1 from push_targets where recipient_id = '${id}'`)).toEqual([]);
+  expect(await rows(`select 1 from delivery_targets where recipient_id = '${id}'`)).toEqual([]);
   expect(service.faults).toEqual([]);
 });

@@ -31,9 +31,7 @@ async function open(url: string) {
     /** Every stored entry with its key; of one key if it is named. */
     rows: async (key_id?: string) => {
       const where = key_id === undefined ? "" : ` where key_id = '${key_id}'`;
-      const all = sql.raw(
-        `select id, key_id, entries from activity_blocks${where} order by at, id`,
-      );
+      const all = sql.raw(`select id, key_id, entries from request_log${where} order by at, id`);
       const blocks = await store.read(statement(all, { returns: "rows" })({}));
       return blocks.flatMap(([id, key_id, entries]) =>
         (JSON.parse(entries as string) as PackedEntry[]).map((packed, i) => ({

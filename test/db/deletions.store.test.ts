@@ -71,10 +71,10 @@ const KEPT = {
   task_history: 1,
   questions: 5,
   devices: 1,
-  push_targets: 1,
+  delivery_targets: 1,
   live_activities: 0,
-  pushes: 0,
-  push_records: 0,
+  deliveries: 0,
+  delivery_records: 0,
   channels: 0,
   channel_messages: 0,
   // The link of the account that stays.
@@ -90,7 +90,7 @@ const KEPT = {
   pairings: 1,
   recovery_codes: 1,
   // The log entries of its 19 requests.
-  activity_blocks: 1,
+  request_log: 1,
   accounts: 1,
 };
 
@@ -123,7 +123,7 @@ async function fill(url: string) {
 }
 
 /**
- * Live activities and pushes are deleted with their key or account itself, so leftovers are inserted
+ * Live activities and deliveries are deleted with their key or account itself, so leftovers are inserted
  * afterwards. A push with a copy of a token waits with its live activity until it is sent.
  */
 async function leaveActivities({ store }: Awaited<ReturnType<typeof open>>) {
@@ -133,15 +133,15 @@ async function leaveActivities({ store }: Awaited<ReturnType<typeof open>>) {
     // A process that lives, whose pages the jobs do not forget however far time has moved.
     "page_processes (id, until) values ('x', 9000000000000)",
     "open_pages (account_id, process_id) select id, 'x' from accounts",
-    "push_records (apns_id, account_id, device_id, key_id, kind, about, environment, outcome, attempts, created_at, done_at) select id, account_id, 'dev_x', key_id, 'task', id, 'sandbox', 'sent', 1, 0, 0 from tasks",
+    "delivery_records (delivery_id, account_id, recipient_id, key_id, kind, about, lane, outcome, attempts, created_at, done_at) select id, account_id, 'dev_x', key_id, 'task', id, 'sandbox', 'sent', 1, 0, 0 from tasks",
   ];
   for (const token of ["null", "'cd'"]) {
     leftovers.push(
-      `pushes (account_id, device_id, kind, subject, environment, token, parts, urgency, due_at, expires_at, created_at) select account_id, id, 'end', coalesce(${token}, ''), 'sandbox', ${token}, '[]', 1, 0, 0, 0 from devices`,
+      `deliveries (account_id, recipient_id, kind, subject, lane, address, parts, urgency, due_at, expires_at, created_at) select account_id, id, 'end', coalesce(${token}, ''), 'sandbox', ${token}, '[]', 1, 0, 0, 0 from devices`,
     );
   }
   leftovers.push(
-    "channels (id, account_id, type, label, sends, min_priority, state, secret, origin, host, hint, created_at, change_id, listener) select id, account_id, 'webhook', 'l', '[]', 'low', 'gone', '{}', '', '', '', 0, '', id from devices",
+    "channels (id, account_id, type, label, sends, min_priority, state, secret, origin, host, hint, created_at, revision, listener) select id, account_id, 'webhook', 'l', '[]', 'low', 'gone', '{}', '', '', '', 0, '', id from devices",
     "channel_messages (channel_id, subject, handle, at) select c.id, t.id, t.id, 0 from channels c join tasks t on t.account_id = c.account_id",
     "webhook_messages (id, account_id, channel_id, subject, type, data, created_at, due_at, expires_at, head) select id, account_id, id, id, 'channel.test', '{}', 0, 0, 9000000000000, 1 from channels",
   );
@@ -158,7 +158,7 @@ test("an interrupted deletion continues from any step, and touches nothing else 
   const filled = await open(url);
   const logged = async (blocks: number) => {
     await clock.advance(0.1);
-    await until(async () => (await filled.counts()).activity_blocks === blocks);
+    await until(async () => (await filled.counts()).request_log === blocks);
   };
   await logged(4);
   for (let i = 5; i < 15; i++) {
@@ -174,7 +174,13 @@ test("an interrupted deletion continues from any step, and touches nothing else 
   const first = await open(url);
   await leaveActivities(first);
   const full = await first.counts();
-  expect(full).toMatchObject({ tasks: 36, live_activities: 38, keys: 4, accounts: 2, pushes: 4 });
+  expect(full).toMatchObject({
+    tasks: 36,
+    live_activities: 38,
+    keys: 4,
+    accounts: 2,
+    deliveries: 4,
+  });
   // Gone with the mark of the account's deletion, so the version before deletes them too.
   expect(full.channel_links).toBe(1);
   expect(full.channel_messages).toBe(36);
@@ -200,8 +206,8 @@ test("an interrupted deletion continues from any step, and touches nothing else 
     ...KEPT,
     live_activities: 11,
     // Two of the account that stays, and the one that waits to be sent.
-    pushes: 3,
-    push_records: 9,
+    deliveries: 3,
+    delivery_records: 9,
     channels: 1,
     // Those about tasks of a deleted key stay for some days.
     channel_messages: 18,
@@ -213,9 +219,9 @@ test("an interrupted deletion continues from any step, and touches nothing else 
   expect(await counts()).toEqual(left);
   await finish(store, clock);
   expect(await counts()).toEqual(left);
-  await store.write([statement(sql.raw("delete from pushes where token = 'cd'"))({})]);
+  await store.write([statement(sql.raw("delete from deliveries where address = 'cd'"))({})]);
   await finish(store, clock);
-  expect(await counts()).toEqual({ ...left, live_activities: 10, pushes: 1, accounts: 1 });
+  expect(await counts()).toEqual({ ...left, live_activities: 10, deliveries: 1, accounts: 1 });
   await store.close();
   expect((await kept.agent.send("GET /v1/tasks")).body.tasks.length).toBe(9);
   const [key] = (await kept.person.send("GET /v1/keys")).body.keys;
@@ -334,7 +340,7 @@ test("rows that late requests add to a deleted account are deleted too", async (
   const step = createSweeper(store, clock);
   while (await step(200));
   const late = [
-    `push_records (apns_id, account_id, device_id, kind, about, environment, outcome, attempts, created_at, done_at) values ('x', '${id}', 'dev_x', 'task', 't', 'sandbox', 'sent', 1, 0, 0)`,
+    `delivery_records (delivery_id, account_id, recipient_id, kind, about, lane, outcome, attempts, created_at, done_at) values ('x', '${id}', 'dev_x', 'task', 't', 'sandbox', 'sent', 1, 0, 0)`,
     `idempotency (id, body, resource_id, account_id, created_at) values ('x', 'x', 'x', '${id}', 0)`,
   ];
   await store.write(late.map((text) => statement(sql.raw(`insert into ${text}`))({})));

@@ -23,7 +23,6 @@ import { sql } from "../../db/store/sql.ts";
 import { statement } from "../../db/store/statement.ts";
 import { createVault } from "../../db/store/vault.ts";
 import { systemClock } from "../../src/clock.ts";
-import { OLDEST_WITH_KEY } from "../../src/version.ts";
 import { createUser } from "../support/cli.ts";
 import { client, createPerson, WEBHOOK } from "../support/client.ts";
 import { startEveryService } from "../support/every-channel.ts";
@@ -64,7 +63,14 @@ type Store = Awaited<ReturnType<typeof open>>;
 /** Every table that may hold an address or a secret, as one text. */
 async function valuesOf(store: Store): Promise<string> {
   const read = (text: string) => store.read(statement(sql.raw(text), { returns: "rows" })({}));
-  const tables = ["secrets", "channels", "push_targets", "pushes", "channel_links", "listeners"];
+  const tables = [
+    "secrets",
+    "channels",
+    "delivery_targets",
+    "deliveries",
+    "channel_links",
+    "listeners",
+  ];
   return JSON.stringify(await Promise.all(tables.map((one) => read(`select * from ${one}`))));
 }
 
@@ -96,7 +102,7 @@ test("with a key, every channel works, and no address or secret of one is in the
   expect(values).toContain("enc1:");
   expect(planted.filter((one) => values.includes(one))).toEqual([]);
   expect(planted.filter((one) => values.includes(JSON.stringify(one).slice(1, -1)))).toEqual([]);
-  const targets = sql`select count(*) from push_targets where lane = 'web_push'`;
+  const targets = sql`select count(*) from delivery_targets where lane = 'web_push'`;
   expect(await store.read(statement(targets, { returns: "rows" })({}))).toEqual([[0]]);
   await store.close();
   await stop(second);
@@ -181,13 +187,6 @@ test("the key of a store can be set, changed and removed, and its channels work 
     [OTHER, undefined],
   ] as const;
   for (const [from, to] of steps) {
-    if (!to) {
-      // As versions from 0.3.0 on leave it; removing the key lets older ones in again.
-      store = await open(url, from);
-      const line = sql`update store_facts set value = ${sql.raw(`'${OLDEST_WITH_KEY}'`)} where name = 'oldest_version'`;
-      await store.write([statement(line)({})]);
-      await store.close();
-    }
     const { kept } = await change(url, from, to);
     expect(kept).toBe(STORE_KIND === "embedded" ? `${path}.before-rekey` : null);
     if (kept !== null) {

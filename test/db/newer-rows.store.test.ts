@@ -45,7 +45,7 @@ const JSON_COLUMNS: Record<string, string | null> = {
     host: null,
   }),
   "items.last_task": JSON.stringify({ status: NEWER }),
-  "activity_blocks.entries": JSON.stringify([[Date.now(), NEWER, "GET /v1/tasks", 3]]),
+  "request_log.entries": JSON.stringify([[Date.now(), NEWER, "GET /v1/tasks", 3]]),
 };
 
 test("every column with a list of values declares it, and every column of JSON is covered here", () => {
@@ -98,15 +98,15 @@ async function createFilled() {
   };
   const account_id = world.person.account.id;
   const { question_id, device_id } = world.ids as { question_id: string; device_id: string };
-  const of = { account_id, device_id, environment: "production" };
-  await insert("pushes", {
+  const of = { account_id, recipient_id: device_id, lane: "production" };
+  await insert("deliveries", {
     ...of,
     kind: "question",
     subject: question_id,
     question_id,
     urgency: 0,
   });
-  await insert("push_records", { ...of, kind: "question", about: question_id });
+  await insert("delivery_records", { ...of, kind: "question", about: question_id });
   await run(
     "insert or ignore into question_deliveries (question_id, target_id, id, lane, label, status, queued_at) values (?, 'page', 'dlv_x', 'page', 'p', 'sent', 1)",
     [question_id],
@@ -123,7 +123,7 @@ async function createFilled() {
   /** Changes of a device delete the target. */
   const addTarget = () =>
     run(
-      "insert or ignore into push_targets (account_id, purpose, recipient_id, subject, lane, address, updated_at) values (?, 'alert', ?, '', 'production', 'x', 1)",
+      "insert or ignore into delivery_targets (account_id, purpose, recipient_id, subject, lane, address, updated_at) values (?, 'alert', ?, '', 'production', 'x', 1)",
       [account_id, device_id],
     );
   return { app, clock, world, run, addTarget };
@@ -207,7 +207,7 @@ const rowidOf = (table: string): string =>
   ({
     credentials: "digest",
     question_deliveries: "question_id || target_id",
-    push_targets: "recipient_id || purpose || subject",
+    delivery_targets: "recipient_id || purpose || subject",
   })[table] ?? "rowid";
 
 /** The records of all pages of a list, two at a time. */

@@ -37,8 +37,8 @@ const BOUNDED: readonly (readonly [part: string, bound: string])[] = [
   ["from keys where stored_bytes is null limit", "the limit of the step"],
   ["(select min(seq) from events)", "the ends of the table"],
   ["from webhook_messages order by seq limit 10000", "10,000 rows; figures"],
-  ["from pushes order by seq limit 10000", "10,000 rows; figures"],
-  ['from "push_records" order by seq desc limit', "the limit"],
+  ["from deliveries order by seq limit 10000", "10,000 rows; figures"],
+  ['from "delivery_records" order by seq desc limit', "the limit"],
   ["order by deleted_at, id limit", "those deleted in one millisecond"],
   ['from "devices" inner join "accounts"', "devices of an account"],
   ["from devices where account_id = ? order by coalesce(", "devices of an account"],
@@ -64,26 +64,27 @@ const BOUNDED: readonly (readonly [part: string, bound: string])[] = [
   ["order by updated_at desc, id desc limit ?", "a page of each status"],
   ["order by created_at desc, id desc limit ?", "a page of each status"],
   ["and true limit ?)", "the limit of a step of a deletion"],
-  ["and token is null limit ?)", "the limit of a step of a deletion"],
+  ["and address is null limit ?)", "the limit of a step of a deletion"],
   ["from questions q join question_deliveries d", "the limit of a step of a deletion"],
   ["from tasks t join task_history h", "the limit of a step of a deletion"],
   ["delete from accounts where", "the first row is enough"],
+  ["select 1 from accounts limit 1", "the first row is enough"],
   ["select id from tasks where key_id = ?", "tasks of a key, as it is deleted"],
-  ["delete from pushes where account_id = ?", "what is queued for an account"],
+  ["delete from deliveries where account_id = ?", "what is queued for an account"],
   ["delete from channel_links where account_id = ?", "links of an account"],
   ["from (select question_id, type, received_at, read_at from items", "10,000 rows; a report"],
   ["from channel_messages where (at, rowid) >", "the limit of the step"],
-  ["with recursive lanes(lane)", "a row for each lane"],
+  ["with recursive lanes(name)", "a row for each lane"],
 ];
 
 /** Such parts of triggers: how the statement begins. */
 const BOUNDED_TRIGGERS: readonly (readonly [part: string, bound: string])[] = [
-  ["accounts_blocked: SEARCH pushes", "what is queued for an account"],
-  ["accounts_unblocked: SEARCH pushes", "what is queued for an account"],
+  ["accounts_blocked: SEARCH deliveries", "what is queued for an account"],
+  ["accounts_unblocked: SEARCH deliveries", "what is queued for an account"],
   ["channels_deleted: SEARCH webhook_messages", "the queue of a webhook"],
   ["keys_silence: SEARCH tasks", "the limit"],
   ["webhook_messages_due_update: SEARCH m", "the first row, or before a test the queue"],
-  ["webhook_messages_due_delete: SEARCH m", "the first row, or before a test the queue"],
+  ["webhook_messages_delete: SEARCH m", "the first row, or before a test the queue"],
   ["channels_due_update: SEARCH m", "the first row, or before a test the queue"],
 ];
 
@@ -91,10 +92,10 @@ const BOUNDED_TRIGGERS: readonly (readonly [part: string, bound: string])[] = [
 const SUBQUERIES = ["d", "s", "shown"];
 /** Tables of which an account or a key may have many rows. */
 const LARGE =
-  "tasks|questions|items|pushes|push_records|idempotency|activity_blocks|webhook_messages";
+  "tasks|questions|items|deliveries|delivery_records|idempotency|request_log|webhook_messages";
 const ALL_OF_OWNER = new RegExp(`\\b(${LARGE})_\\w+ \\((key_id|account_id|channel_id)=\\?\\)$`);
 /** The part of a statement after these words concerns one row, and sorts lists within it. */
-const MERGE = " on conflict (account_id, device_id, kind, subject) do update";
+const MERGE = " on conflict (account_id, recipient_id, kind, subject) do update";
 
 function isCostly(part: string): boolean {
   if (/TEMP B-TREE FOR|AUTOMATIC/.test(part) || ALL_OF_OWNER.test(part)) return true;

@@ -122,7 +122,7 @@ test("a restored store sends nothing again and accepts no token replaced since; 
 
 /** Texts and numbers of all sorts. */
 const SAMPLE = `insert into secrets (name, value) values ('sample', 'a "text" of\n''two'' lines\t\\ é 🙂 <\u2028>');
-  insert into tasks (id, key_id, account_id, title, description, status, priority, notify, source, created_at, updated_at, change_id, progress)
+  insert into tasks (id, key_id, account_id, title, description, status, priority, notify, source, created_at, updated_at, revision, progress)
     with recursive c(n) as (select 1 union all select n + 1 from c where n < 2500)
     select 'tsk_' || n, 'key', 'acc', n || char(10), hex(randomblob(300)), 'todo', 'low', 1, 'agent', n * 1000000000, n, 'r', case when n % 2 then n % 100 end from c`;
 

@@ -77,7 +77,6 @@ const NAMED: readonly (readonly [path: string, words: RegExp, why: string])[] = 
   ["db/devices.ts", /apns_(token|environment)/g, "columns"],
   ["db/devices.ts", /Apple Watch/g, "a product"],
   ["db/schema.ts", /apns_(token|environment)|devices_apns/g, "columns"],
-  ["db/notify/", /apns_id/g, "a column"],
 ];
 
 test("only a channel's own folder, the registry, the configuration and old fields name the channel", async () => {

@@ -106,6 +106,7 @@ export const LATER_CLAUSES: readonly Clause[] = [
   clause("§17.1", "all routes are under /v1"),
   clause("§17.3", "a field that an older record lacks is null"),
   clause("§17.4", "two successive versions serve one store"),
+  clause("§17.5", "the oldest version that may use a store, and the backup before it changes"),
   clause("§17.6", "records of a newer version are left out and stay"),
   clause("§18.1.3", "forms and errors of the RFCs"),
   clause("§18.1.4", "where OAuth is offered, and the responses elsewhere"),

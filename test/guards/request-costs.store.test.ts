@@ -164,7 +164,7 @@ test("each common request costs the statements, rows and round trips of docs/per
       const work = meter.take();
       if (i === 0) continue;
       // The text of a plan is what costs a server most.
-      const plans = work.texts.flat().filter((sql) => sql.startsWith("insert into pushes"));
+      const plans = work.texts.flat().filter((sql) => sql.startsWith("insert into deliveries"));
       expect(plans.length > 0, name).toBe(name.endsWith("with an ntfy channel"));
       const row = rowWith(name, table.get(name), work);
       const is = `| ${[name, ...(table.get(name) ?? [])].join(" | ")} |`;

@@ -6,7 +6,7 @@ import { labelOfDevice } from "../../db/devices.ts";
 import { MARKED } from "../../db/silence.ts";
 import { sql } from "../../db/store/sql.ts";
 import { PAGE, readTriggers, triggersPage } from "../../scripts/triggers.ts";
-import { NOTIFICATION_LIMITS, WEBHOOK_LIMITS } from "../../src/notification-limits.ts";
+import { WEBHOOK_LIMITS } from "../../src/notification-limits.ts";
 import { readText } from "../support/documents.ts";
 
 /** Bytes of a waiting message without its data, which only the two triggers know. */
@@ -30,12 +30,11 @@ test("limits and durations in triggers match the code", async () => {
   const of = (name: string, numbers: readonly number[]) => numbers.map((number) => [name, number]);
   const full = [WEBHOOK_LIMITS.queued, WEBHOOK_LIMITS.queued_bytes];
   expect(found).toEqual([
-    ...of("ended_tokens_ended", [Number(ended), Number(ended)]),
-    ...of("ended_tokens_replaced", [Number(ended), Number(ended)]),
+    ...of("credentials_deleted", [Number(ended), Number(ended)]),
+    ...of("credentials_replaced", [Number(ended), Number(ended)]),
     ...of("events_webhooks", [...full, life, ...full]),
     ...of("items_webhook_insert", [WEBHOOK_LIMITS.queued, life, WEBHOOK_LIMITS.queued]),
     ...of("keys_silence", [MARKED]),
-    ...of("tasks_silence", [NOTIFICATION_LIMITS.silent_margin]),
     ...of("webhook_messages_delete", [WEBHOOK_MESSAGE_BYTES]),
     ...of("webhook_messages_insert", [WEBHOOK_MESSAGE_BYTES]),
   ]);

@@ -68,7 +68,7 @@ test("no live activity starts with the setting off or where the task is already 
   expect(await activities()).toEqual([]);
   // With the setting on, the next period counts.
   const about = `about = '${task.id}' and kind = 'start'`;
-  expect(await world.rows(`select * from push_records where ${about}`)).toEqual([]);
+  expect(await world.rows(`select * from delivery_records where ${about}`)).toEqual([]);
   await person.send("PATCH /v1/account", { settings: { live_activities: true } });
   await agent.send(`PATCH /v1/tasks/${task.id}`, { progress: 2 });
   expect(await activities()).toEqual([]);
@@ -198,7 +198,7 @@ test("every reason to end a live activity ends it and, once the end is sent, del
     }
     expect([name, await shown()]).toEqual([name, []]);
     expect(
-      await world.rows("select kind from pushes where kind in ('start', 'update', 'end')"),
+      await world.rows("select kind from deliveries where kind in ('start', 'update', 'end')"),
     ).toEqual([]);
   }
 });

@@ -122,9 +122,9 @@ test("many accounts share one limit per host, and an account that has not used t
   // Strangers with many accounts use up nobody's first requests.
   const strangers = ADDRESS_USES.per_host / ADDRESS_USES.first;
   const raw = connectTo(database_url);
-  await raw.execute(`insert into accounts (id, created_at, live_activities, token_digest, change_id)
+  await raw.execute(`insert into accounts (id, created_at, live_activities, revision)
     with recursive n(i) as (select 1 union all select i + 1 from n where i < ${strangers})
-    select 'stranger_' || i, 0, 0, 'stranger ' || i, 'r' from n`);
+    select 'stranger_' || i, 0, 0, 'r' from n`);
   raw.close();
   for (let i = 1; i <= strangers; i++) {
     for (let used = 0; used < ADDRESS_USES.first; used++) await use(`stranger_${i}`);

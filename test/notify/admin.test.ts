@@ -90,7 +90,7 @@ test("the admin sees the lanes, their queues and the latest outcomes", async () 
   await ask(agent.send, { prompt: "two" });
   const asked_at = clock.now();
   await world.advance(20);
-  const [[waiting]] = (await world.rows("select count(*) from pushes")) as [[number]];
+  const [[waiting]] = (await world.rows("select count(*) from deliveries")) as [[number]];
   const stopped = await admin.pushes.query();
   expect(stopped.lanes[0]).toMatchObject({ state: "stopped", reason: "InvalidProviderToken" });
   expect(stopped.queues).toEqual([

@@ -33,17 +33,20 @@ async function people() {
     /** Kinds of the pushes queued for the phone. */
     queued: async () =>
       (
-        await world.rows(`select kind from pushes where device_id = '${phone.id}' order by seq`)
+        await world.rows(
+          `select kind from deliveries where recipient_id = '${phone.id}' order by seq`,
+        )
       ).flat(),
   };
 }
 
-const tokensOf = async (device_id: string) =>
-  (
-    await world.rows(
-      `select apns_token, push_to_start_token, widget_push_token from devices where id = '${device_id}'`,
-    )
-  )[0];
+const tokensOf = async (device_id: string) => {
+  const targets = (await world.rows(
+    `select purpose, address from delivery_targets where recipient_id = '${device_id}'`,
+  )) as [string, string][];
+  const tokens = new Map(targets);
+  return ["alert", "activity_start", "widget"].map((purpose) => tokens.get(purpose) ?? null);
+};
 
 const counted = () => world.app.sender.health()[0]!.counts;
 
@@ -66,7 +69,7 @@ test("a 200 deletes the queued row and leaves an outcome record without content"
   expect(await records(1)).toEqual([["question", "sent", null, 1]]);
   const { records: kept } = await world.app.services.deliveryFigures.read(1);
   expect(kept[0]).toMatchObject({ recipient_id: phone.id, lane: "sandbox" });
-  const [row] = await world.rows("select * from push_records order by seq desc limit 1");
+  const [row] = await world.rows("select * from delivery_records order by seq desc limit 1");
   expect(row!.join(" ")).toContain(id);
   for (const secret of ["Secret", phone.apns_token]) expect(row!.join(" ")).not.toContain(secret);
 });

@@ -22,7 +22,7 @@ const { account } = await createPerson(app.url);
 
 const recorded = async () => {
   const rows = await store.read(
-    statement(sql`select about from push_records order by seq`, { returns: "rows" })({}),
+    statement(sql`select about from delivery_records order by seq`, { returns: "rows" })({}),
   );
   return rows.map(([about]) => about);
 };
@@ -77,7 +77,7 @@ test("deliveries accepted at about the same time share batches of a bounded size
 
 test("settling deletes a finished row, requeues one with newer changes and leaves one leased by another process", async () => {
   const insert = statement(
-    sql`insert into pushes (account_id, device_id, kind, subject, task_id, environment, parts, more, lease, urgency, due_at, expires_at, created_at, attempts, apns_id)
+    sql`insert into deliveries (account_id, recipient_id, kind, subject, task_id, lane, parts, more, lease, urgency, due_at, expires_at, created_at, attempts, delivery_id)
       select ${p("account_id")}, 'dev_1', 'task', value ->> 0, value ->> 0, 'sandbox', '["created"]', value ->> 1, value ->> 2, 1, 9e12, 9e12, 1, 1, value ->> 0
       from json_each(${p("rows")}) returning seq`,
     { returns: "rows" },
@@ -96,7 +96,7 @@ test("settling deletes a finished row, requeues one with newer changes and leave
   strike();
   await Promise.all(written);
   const left = await store.read(
-    statement(sql`select subject, parts, more, lease, attempts from pushes order by seq`, {
+    statement(sql`select subject, parts, more, lease, attempts from deliveries order by seq`, {
       returns: "rows",
     })({}),
   );

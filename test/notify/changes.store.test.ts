@@ -186,7 +186,7 @@ test("an update that changes nothing, and seen_at, send nothing [§5.5.5(4)]", a
   await agent.send(`PATCH /v1/tasks/${task.id}`, { title: "t" });
   await advance(5);
   expect(await told()).toEqual([]);
-  expect(await world.rows("select * from pushes")).toEqual([]);
+  expect(await world.rows("select * from deliveries")).toEqual([]);
 });
 
 test("a task that expires is cleared on devices", async () => {
@@ -211,14 +211,14 @@ test("deleting a key clears what it showed and drops what it had queued", async 
   await told();
   await agent.send(`PATCH /v1/tasks/${task.id}`, { progress: 5 });
   const mine = `account_id = '${person.account.id}'`;
-  const queued = () => world.rows(`select kind from pushes where ${mine} and kind = 'task'`);
+  const queued = () => world.rows(`select kind from deliveries where ${mine} and kind = 'task'`);
   expect((await queued()).length).toBe(2);
   await person.send(`DELETE /v1/keys/${agent.key.id}`);
   expect(await queued()).toEqual([]);
   await advance(70, 2);
   const clear = `clear ${[task.id, question.id].sort().join(" ")}`;
   expect(await told()).toEqual([`a: ${clear}`, "a: widget", `b: ${clear}`, "b: widget"]);
-  expect(await world.rows("select kind from pushes")).toEqual([]);
+  expect(await world.rows("select kind from deliveries")).toEqual([]);
   expect((await other.send(`GET /v1/tasks/${kept.id}`)).status).toBe(200);
 });
 
@@ -239,7 +239,7 @@ test("deleting the account clears what was shown even when its devices are alrea
   const clear = `clear ${[task.id, question.id].sort().join(" ")}`;
   expect(await told()).toEqual([`a: ${clear}`, `b: ${clear}`]);
   expect(phones.length).toBe(2);
-  expect(await world.rows("select kind from pushes")).toEqual([]);
+  expect(await world.rows("select kind from deliveries")).toEqual([]);
 });
 
 test("devices of another account get nothing", async () => {

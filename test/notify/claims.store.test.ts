@@ -29,7 +29,7 @@ async function quiet() {
   await createTask(agent.send, { title: "t", status: "in_progress" });
   const starts = () => world.apple.received.filter(({ payload }) => payload.aps.event === "start");
   const outcomes = async () =>
-    (await world.rows("select outcome from push_records where kind = 'start'")).flat();
+    (await world.rows("select outcome from delivery_records where kind = 'start'")).flat();
   return { world, starts, outcomes };
 }
 
@@ -79,7 +79,7 @@ test("a claim whose outcome is unknown loses no start", async () => {
   const { worker } = await workerOn(world, {
     write: async (statements) => {
       const results = await world.store.write(statements);
-      if (!cut && statements[0]!.sql.startsWith("update pushes set unclear")) {
+      if (!cut && statements[0]!.sql.startsWith("update deliveries set unclear")) {
         cut = true;
         fail("store_unavailable");
       }
@@ -113,7 +113,7 @@ test("a start whose lease ran out may have been sent, and is never sent again", 
   const { world, starts, outcomes } = await quiet();
   const lapse = (world.clock.now() + 15) * 1_000;
   await world.change(
-    `update pushes set lease = 'dead', attempts = 1, due_at = ${lapse} where kind = 'start'`,
+    `update deliveries set lease = 'dead', attempts = 1, due_at = ${lapse} where kind = 'start'`,
   );
   const peer = await world.start();
   for (let i = 0; i < 20; i++) {
@@ -129,10 +129,10 @@ test("a start whose lease ran out may have been sent, and is never sent again", 
 test("an account's notifications are claimed before what another account queued earlier, however fast [§14.4.1]", async () => {
   const { world } = await quiet();
   const { clock, store, change } = world;
-  await change("delete from pushes");
+  await change("delete from deliveries");
   const queue = (account_id: string, many: number, due: number) =>
     change(`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many})
-      insert into pushes (account_id, device_id, kind, subject, environment, parts, urgency, due_at, expires_at, created_at)
+      insert into deliveries (account_id, recipient_id, kind, subject, lane, parts, urgency, due_at, expires_at, created_at)
       select '${account_id}', 'dev', 'question', '${account_id}' || i, 'sandbox', '[]', 0, ${due} + i, ${Date.now() * 2}, 1000 from n`);
   await queue("acc_hog", 1_000, 1_000);
   await queue("acc_other", 1, 9_000);

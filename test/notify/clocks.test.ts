@@ -38,7 +38,7 @@ test("a process whose clock is hours ahead takes nothing that another process is
   sending.release();
   await world.settle();
   expect(alerts()).toBe(1);
-  const of_tasks = "select outcome from push_records where kind = 'task'";
+  const of_tasks = "select outcome from delivery_records where kind = 'task'";
   expect(await world.rows(of_tasks)).toEqual([["sent"]]);
   await peer.stop();
 });
@@ -50,7 +50,7 @@ async function leaveClaimed(stamp: number) {
   await createTask(agent.send, { title: "t" });
   const due_at = Math.round((clock.now() + stamp) * 1_000);
   await world.change(
-    `update pushes set lease = 'dead', attempts = 1, due_at = ${due_at} where kind = 'task'`,
+    `update deliveries set lease = 'dead', attempts = 1, due_at = ${due_at} where kind = 'task'`,
   );
   const peer = await world.start();
   const pass = async (seconds: number) => {

@@ -204,6 +204,6 @@ test(`${CHANGES} changes of one task in 10 s reach five devices as a few pushes`
     expect(last("alert").alert.body).toBe(`step ${CHANGES - 1}`);
   }
   expect(
-    await world.rows(`select * from pushes where account_id = '${person.account.id}'`),
+    await world.rows(`select * from deliveries where account_id = '${person.account.id}'`),
   ).toEqual([]);
 });

@@ -45,7 +45,7 @@ test("a delivery that was put back while the clock was months ahead is sent once
   await app.webhooks.settled();
   posted();
   const ahead = 61 * 24 * HOUR * 1_000;
-  await change(`update pushes set due_at = due_at + ${ahead}, tried_at = tried_at + ${ahead}`);
+  await change(`update deliveries set due_at = due_at + ${ahead}, tried_at = tried_at + ${ahead}`);
   await change(`update channels set claimed_at = claimed_at + ${ahead} where id = '${hook}'`);
   await change(
     `update webhook_messages set due_at = due_at + ${ahead} where channel_id = '${hook}'`,

@@ -59,9 +59,9 @@ const addChannels = async (person: Person, urls: readonly string[]) => {
 async function queueMany(account_id: string, many: number) {
   const now = Date.now();
   await change(`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many})
-    insert into pushes (account_id, device_id, kind, subject, question_id, key_id, environment, parts, urgency, due_at, expires_at, created_at)
+    insert into deliveries (account_id, recipient_id, kind, subject, question_id, key_id, lane, parts, urgency, due_at, expires_at, created_at)
     select p.account_id, p.recipient_id, 'question', 'qst_' || i || p.recipient_id, q.id, q.key_id, 'ntfy', '[]', 0, 1000 + i, ${now * 2}, 1000
-    from push_targets p join questions q on q.account_id = p.account_id, n where p.account_id = '${account_id}'`);
+    from delivery_targets p join questions q on q.account_id = p.account_id, n where p.account_id = '${account_id}'`);
 }
 
 /** Deletes an account with everything it has queued, and answers what is being sent. */
@@ -84,7 +84,7 @@ test("an account is told at once, whatever another account has queued at servers
   const urls = Array.from({ length: 19 }, (_, i) => `http://127.0.1.${i}:${slow.port}/t${i}`);
   await addChannels(hog.person, urls);
   await ask(hog.agent.send);
-  const [[account_id]] = (await rows("select account_id from pushes limit 1")) as [[string]];
+  const [[account_id]] = (await rows("select account_id from deliveries limit 1")) as [[string]];
   await queueMany(account_id, 250);
   app.sender.wake();
   // As many requests are open as leave room for others.
@@ -106,7 +106,7 @@ test("an account is served between the requests of another account at the same s
   const hog = await begin({}, server);
   await ask(hog.agent.send);
   const [[account_id]] = (await rows(
-    "select account_id from pushes order by seq desc limit 1",
+    "select account_id from deliveries order by seq desc limit 1",
   )) as [[string]];
   await queueMany(account_id, 200);
   app.sender.wake();
@@ -187,14 +187,14 @@ test("at most 1,000 notifications wait for a channel, and a waiting task is stil
   const waiting = await createTask(agent.send, { title: "waits" });
   await settled();
   const [[account_id]] = (await rows(
-    "select account_id from pushes order by seq desc limit 1",
+    "select account_id from deliveries order by seq desc limit 1",
   )) as [[string]];
   const queued = async () =>
-    (await rows(`select count(*) from pushes where account_id = '${account_id}'`))[0]![0];
+    (await rows(`select count(*) from deliveries where account_id = '${account_id}'`))[0]![0];
   await change(`with recursive n(i) as (select 2 union all select i + 1 from n where i < 1000)
-    insert into pushes (account_id, device_id, kind, subject, environment, parts, urgency, due_at, expires_at, created_at)
+    insert into deliveries (account_id, recipient_id, kind, subject, lane, parts, urgency, due_at, expires_at, created_at)
     select account_id, recipient_id, 'task', 'tsk_' || i, 'ntfy', '[]', 1, ${Date.now() * 2}, ${Date.now() * 2}, 1000
-    from push_targets p, n where account_id = '${account_id}'`);
+    from delivery_targets p, n where account_id = '${account_id}'`);
   expect(await queued()).toBe(1000);
   await createTask(agent.send, { title: "one more" });
   expect(await queued()).toBe(1000);

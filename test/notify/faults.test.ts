@@ -39,7 +39,7 @@ async function pass({ world }: Pick<Crowd, "world">) {
     // Requests that hang for longer than the time limit have been given up.
     if (apple.silentStreams() === hanging && seconds > TIME_LIMIT) return false;
     const due = lane!.state === "open" ? `due_at <= ${clock.now() * 1000}` : "false";
-    const busy = await world.rows(`select 1 from pushes where lease is not null or ${due}`);
+    const busy = await world.rows(`select 1 from deliveries where lease is not null or ${due}`);
     return busy.length <= apple.silentStreams();
   };
   for (let i = 0; i < 24; i++) {
@@ -71,7 +71,7 @@ async function askThree(made: Crowd) {
   // None is lost, and a repetition has the same apns-id and collapse id.
   expect(times.size).toBe(3 * PHONES);
   expect(Math.max(...[...ids.values()].map((set) => set.size))).toBe(1);
-  expect(await world.rows("select * from pushes where kind = 'question'")).toEqual([]);
+  expect(await world.rows("select * from deliveries where kind = 'question'")).toEqual([]);
   expect(world.app.sender.health()[0]).toMatchObject({ state: "open", in_flight: 0 });
   return { doubles: alerts.length - times.size };
 }
@@ -111,7 +111,7 @@ for (const [name, behaviour, { doubles }] of STREAMS) {
     await pass({ world });
     const told = starts().map(({ token }) => token);
     expect(new Set(told).size).toBe(told.length);
-    expect(await world.rows("select * from pushes where kind = 'start'")).toEqual([]);
+    expect(await world.rows("select * from deliveries where kind = 'start'")).toEqual([]);
     // A delivery that is not known to have arrived is recorded as such.
     const records = (await world.app.services.deliveryFigures.read(100)).records.filter(
       ({ kind }) => kind === "start",
@@ -168,7 +168,7 @@ test("an untrusted certificate prevents sending and loses nothing", async () => 
   const [lane] = world.app.sender.health();
   expect(lane!.state).toBe("paused");
   expect(lane!.reason).toMatch(/UNABLE_TO_VERIFY|CERT/);
-  expect(await world.rows("select kind from pushes where kind = 'question'")).toEqual([
+  expect(await world.rows("select kind from deliveries where kind = 'question'")).toEqual([
     ["question"],
   ]);
 });

@@ -61,7 +61,7 @@ test("an alert is cleared once more if its sender died and its task is gone", as
   await person.send(`DELETE /v1/tasks/${id}`);
   await world.advance(3);
   await world.change(
-    `insert into pushes (account_id, device_id, kind, subject, key_id, task_id, environment, parts, urgency, due_at, expires_at, created_at, lease, attempts)
+    `insert into deliveries (account_id, recipient_id, kind, subject, key_id, task_id, lane, parts, urgency, due_at, expires_at, created_at, lease, attempts)
       values ('${person.account.id}', '${phone.id}', 'task', '${id}', '${agent.key.id}', '${id}', 'sandbox', '["status"]', 1,
       ${world.clock.now() * 1000}, ${(world.clock.now() + 900) * 1000}, 1, 'dead', 1)`,
   );
@@ -83,8 +83,8 @@ test("an account deleted while an alert is being sent clears it from the devices
   await until(() => delivered().includes("clear"));
   // A slow removal has not reached the device yet.
   await world.change(
-    `insert into devices (account_id, id, platform, model, os_version, app_version, apns_environment, apns_token, updated_at)
-      values ('${person.account.id}', '${phone.id}', 'ios', 'm', '1', '1', 'sandbox', '${phone.apns_token}', 1) on conflict do nothing`,
+    `insert into devices (account_id, id, platform, model, os_version, app_version, apns_environment, updated_at)
+      values ('${person.account.id}', '${phone.id}', 'ios', 'm', '1', '1', 'sandbox', 1) on conflict do nothing`,
   );
   alert.release();
   await until(() => delivered().includes("alert"));

@@ -25,7 +25,7 @@ test("silent pushes follow a device although the lane of its old environment has
   sandbox.behave(() => ({ status: 403, reason: "InvalidProviderToken" }));
   await person.send(`PATCH /v1/keys/${agent.key.id}`, { label: "w" });
   await world.settle();
-  expect(await world.rows("select kind, environment from pushes where kind = 'silent'")).toEqual([
+  expect(await world.rows("select kind, lane from deliveries where kind = 'silent'")).toEqual([
     ["silent", "sandbox"],
   ]);
   await move(person, phone);
@@ -35,7 +35,7 @@ test("silent pushes follow a device although the lane of its old environment has
   await world.advance(3);
   const clears = production.delivered.flatMap(({ payload }) => payload.relay.clear ?? []);
   expect(clears).toEqual([id]);
-  expect(await world.rows("select kind from pushes where kind = 'silent'")).toEqual([]);
+  expect(await world.rows("select kind from deliveries where kind = 'silent'")).toEqual([]);
 });
 
 test("a silent push of an environment without a sender delays no others", async () => {
@@ -43,7 +43,7 @@ test("a silent push of an environment without a sender delays no others", async 
   await world.app.sender.stop();
   await person.send(`PATCH /v1/keys/${agent.key.id}`, { label: "w" });
   await world.change(
-    `update pushes set lease = 'gone', attempts = 1 where kind = 'silent' and environment = 'sandbox'`,
+    `update deliveries set lease = 'gone', attempts = 1 where kind = 'silent' and lane = 'sandbox'`,
   );
   await move(person, phone);
   const next = await world.start({ ...production.env("PRODUCTION") });
@@ -74,13 +74,13 @@ test("what a stopped lane holds for a device stays bounded and ends", async () =
   };
   await answered();
   await world.change(
-    `update pushes set parts = (select json_group_array('qst_0' || value) from (
+    `update deliveries set parts = (select json_group_array('qst_0' || value) from (
       with recursive c(value) as (select 100 union all select value + 1 from c where value < 599) select value from c))
       where kind = 'silent'`,
   );
   const last = await answered();
   const kept = async () => {
-    const [row] = await world.rows("select parts from pushes where kind = 'silent'");
+    const [row] = await world.rows("select parts from deliveries where kind = 'silent'");
     return row ? (JSON.parse(row[0] as string) as string[]) : [];
   };
   const ids = await kept();
@@ -98,7 +98,7 @@ test("what a stopped lane holds for a device stays bounded and ends", async () =
   expect((await kept()).length).toBe(500);
   const earlier = (NOTIFICATION_LIMITS.clear_life - 6_000) * 1_000;
   await world.change(
-    `update pushes set created_at = created_at - ${earlier} where kind = 'silent'`,
+    `update deliveries set created_at = created_at - ${earlier} where kind = 'silent'`,
   );
   for (let i = 0; i < 12 && (await kept()).length >= 500; i++) await change();
   expect((await kept()).length).toBeLessThan(5);

@@ -118,7 +118,7 @@ test("nothing is published about the end of a question that was never sent [§19
   await person.send(`POST /v1/questions/${question}/answer`, { answer: "Yes" });
   await settled();
   expect(ntfy.take()).toEqual([]);
-  expect(await rows("select * from pushes")).toEqual([]);
+  expect(await rows("select * from deliveries")).toEqual([]);
 });
 
 test("a question that ends while its notification is being sent is ended afterwards [§19.5.3]", async () => {
@@ -156,7 +156,7 @@ test("an ntfy server before 2.16 keeps what it has shown [§19.5.3]", async () =
   await person.send(`POST /v1/questions/${id}/answer`, { answer: "Yes" });
   await advance(5);
   expect(old.published).toEqual([]);
-  expect(await rows("select * from pushes")).toEqual([]);
+  expect(await rows("select * from deliveries")).toEqual([]);
 });
 
 test("deleting a key or account ends what ntfy shows and leaves nothing behind [§19.5.3]", async () => {
@@ -179,7 +179,7 @@ test("deleting a key or account ends what ntfy shows and leaves nothing behind [
   await advance(20);
   expect(ends()).toEqual([`${topic} ${last.id} Cancelled`]);
   const of = `account_id = '${person.account.id}'`;
-  for (const table of ["channels", "push_targets", "pushes"]) {
+  for (const table of ["channels", "delivery_targets", "deliveries"]) {
     expect([table, await rows(`select * from ${table} where ${of}`)]).toEqual([table, []]);
   }
 });
@@ -193,8 +193,8 @@ test("a deleted ntfy channel gets nothing more, and its target and queue are del
   await settled();
   const of = `account_id = '${person.account.id}'`;
   const left = async () => [
-    await rows(`select recipient_id from push_targets where ${of} order by 1`),
-    await rows(`select device_id from pushes where ${of} order by 1`),
+    await rows(`select recipient_id from delivery_targets where ${of} order by 1`),
+    await rows(`select recipient_id from deliveries where ${of} order by 1`),
   ];
   const both = [[id], [other.id]].sort();
   expect(await left()).toEqual([both, both]);

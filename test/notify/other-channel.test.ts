@@ -65,7 +65,7 @@ async function begin() {
   const { person, agent } = await world.people("a");
   const register = ({ account }: Person, recipient: string, address: string) =>
     world.change(
-      `insert into push_targets (account_id, purpose, recipient_id, subject, lane, address, label, updated_at)
+      `insert into delivery_targets (account_id, purpose, recipient_id, subject, lane, address, label, updated_at)
         values ('${account.id}', 'alert', '${recipient}', '', 'pager', '${address}', 'Pager ${address}', ${world.clock.now() * 1000})
         on conflict do update set address = excluded.address, updated_at = excluded.updated_at`,
     );
@@ -74,7 +74,7 @@ async function begin() {
   world.apple.forget();
   pager.told();
   const targets = async () =>
-    (await world.rows("select address from push_targets where lane = 'pager'")).flat();
+    (await world.rows("select address from delivery_targets where lane = 'pager'")).flat();
   return { ...world, pager, person, agent, register, targets };
 }
 
@@ -149,7 +149,7 @@ test("when the account goes, a page that may have arrived is cleared through a c
   await advance(30, 1);
   expect(pager.told()).toEqual([`112: clear ${id}`]);
   expect(await targets()).toEqual([]);
-  expect(await rows("select * from pushes")).toEqual([]);
+  expect(await rows("select * from deliveries")).toEqual([]);
 });
 
 test("what waits for the pager stays when a device is registered or removed", async () => {

@@ -141,7 +141,7 @@ test("a delivery interrupted by a crash before settling is sent again, or unclea
   const { agent, person } = await begin();
   const leave = (id: string) =>
     world.change(
-      `update pushes set lease = 'dead', attempts = 1, due_at = ${(clock.now() + 15) * 1000} where question_id = '${id}'`,
+      `update deliveries set lease = 'dead', attempts = 1, due_at = ${(clock.now() + 15) * 1000} where question_id = '${id}'`,
     );
   apple.behave(() => BUSY);
   const [again, over] = [await ask(agent.send), await ask(agent.send)];
@@ -280,7 +280,7 @@ test("deliveries are deleted with their question, and none is made for a deleted
   await world.change(`delete from questions where id = '${id}'`);
   expect(await rows(id)).toEqual([]);
   await world.change(
-    `insert into push_records (apns_id, account_id, device_id, key_id, kind, about, environment, outcome, attempts, created_at, done_at)
+    `insert into delivery_records (delivery_id, account_id, recipient_id, key_id, kind, about, lane, outcome, attempts, created_at, done_at)
       values ('x', '${person.account.id}', 'dev_x', '${agent.key.id}', 'question', '${id}', 'sandbox', 'sent', 1, 0, 0)`,
   );
   expect(await rows(id)).toEqual([]);

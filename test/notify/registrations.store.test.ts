@@ -124,7 +124,8 @@ test("a device that goes, or loses its token, loses its queue and live activitie
   await show(task.id);
   await show(task.id, b);
   await activities();
-  const queue = (id: string) => world.rows(`select kind from pushes where device_id = '${id}'`);
+  const queue = (id: string) =>
+    world.rows(`select kind from deliveries where recipient_id = '${id}'`);
   apple.behave(() => ({ status: 429, reason: "TooManyRequests" }));
   await agent.send(`PATCH /v1/tasks/${task.id}`, { progress: 5 });
   await world.settle();

@@ -80,7 +80,7 @@ test("without push configuration, Relay says nothing of it, writes no row and se
   await agent.send(`PATCH /v1/tasks/${task.id}`, { status: "done" });
   await world.advance(10);
   expect(world.app.lines.filter((line) => line.includes("apns"))).toEqual([]);
-  expect(await world.rows("select * from pushes")).toEqual([]);
+  expect(await world.rows("select * from deliveries")).toEqual([]);
   expect(await world.rows("select * from live_activities")).toEqual([]);
   expect(world.apple.received).toEqual([]);
   const { lanes, queues, records } = await world.app.services.deliveryFigures.read(10);
@@ -107,7 +107,7 @@ test("an environment without a key gets no row; two environments work at once, e
   const { person } = await one.people();
   await one.phone(person, "p", { apns_environment: "production" });
   await one.settle();
-  expect(await one.rows("select * from pushes")).toEqual([]);
+  expect(await one.rows("select * from deliveries")).toEqual([]);
   expect(await one.take()).toEqual([]);
 
   const world = await createPushWorld({

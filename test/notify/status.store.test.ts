@@ -56,7 +56,7 @@ test("outcome records are listed newest first, kept for 7 days and deleted with 
   await world.settle();
   await person.send(`DELETE /v1/keys/${agent.key.id}`);
   await world.advance(5);
-  const own = `select * from push_records where key_id = '${agent.key.id}' and kind = 'question'`;
+  const own = `select * from delivery_records where key_id = '${agent.key.id}' and kind = 'question'`;
   expect(await world.rows(own)).toEqual([]);
 });
 

@@ -226,7 +226,7 @@ test("a token that ended while listening ends the channels of an own bot, and sh
   expect((await mine.read()).last_error.code).toBe("bad_token");
   await eventually(world, async () => (await ours.read()).state === "failing");
   expect((await ours.read()).last_error.code).toBe("bad_token");
-  const targets = await rows("select recipient_id from push_targets where lane = 'telegram'");
+  const targets = await rows("select recipient_id from delivery_targets where lane = 'telegram'");
   expect(targets).toEqual([[ours.id]]);
   for (const line of app.lines) {
     expect(line).not.toContain(own.token.split(":")[1]!);

@@ -275,7 +275,7 @@ test("an address has 10 waiting requests, and an address with many makes room fo
   const fill = (addresses: string, each: number) =>
     raw.execute(`insert into approvals
       with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000 - (select count(*) ${open}))
-      select 'apv_${each}_' || i, '${each} code ' || i, '${each} secret ' || i, request, ${addresses}, status, grant_id, created_at + 1, expires_at, change_id
+      select 'apv_${each}_' || i, '${each} code ' || i, '${each} secret ' || i, request, ${addresses}, status, grant_id, created_at + 1, expires_at, revision
       from n, (select * ${open} limit 1)`);
   await fill("'10.1.0.' || (i / 5)", 5);
   expect(await count()).toBe(1_000);

@@ -159,14 +159,14 @@ test("a stop finishes the pushes under way, and leaves the rest to other process
   expect(await relay.exited).toBe(0);
   const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
   afterAll(() => store.close());
-  const leased = sql`select count(*) from pushes where lease is not null`;
+  const leased = sql`select count(*) from deliveries where lease is not null`;
   expect(await store.read(statement(leased, { returns: "rows" })({}))).toEqual([[0]]);
   const alerts = () => apple.delivered.filter(({ type }) => type === "alert");
 
   // A push that never gets a response delays a stop for some seconds, and is put back all the same.
   apple.behave(() => ({ hang: true }));
   const stuck = await startProcess(env);
-  const rows = sql`select count(*) from pushes where lease is not null`;
+  const rows = sql`select count(*) from deliveries where lease is not null`;
   const leases = async () => (await store.read(statement(rows, { returns: "rows" })({})))[0]![0];
   const other = await createAgent(stuck.url, person);
   await other.send("POST /v1/questions", { prompt: "Stuck?" });

@@ -117,7 +117,7 @@ export async function killChannelSenders({ rounds, random }: KillsOptions) {
 
   // The killed processes' leases run out.
   const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
-  const waiting = sql`select (select count(*) from pushes where kind <> 'silent' or parts <> '[]' or lease is not null)
+  const waiting = sql`select (select count(*) from deliveries where kind <> 'silent' or parts <> '[]' or lease is not null)
     + (select count(*) from webhook_messages)`;
   const count = async () => (await store.read(statement(waiting, { returns: "rows" })({})))[0]![0];
   await until(async () => (await count()) === 0);
