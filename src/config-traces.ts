@@ -15,7 +15,10 @@ const SAMPLERS = [
   "traceidratio",
 ] as const;
 
-/** Each variable with its schema and default; `doc` is its row in docs/configuration.md. */
+/**
+ * Each variable with its schema and default; `doc` is its row in docs/configuration.md. A sampler or a part that is not
+ * known is null: other programs of the same environment may know it.
+ */
 export const TRACES_CONFIG = {
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     doc: "Collector of traces, by OTLP over HTTP, such as `http://127.0.0.1:4318`; `/v1/traces` is added. No traces when unset",
@@ -39,13 +42,14 @@ export const TRACES_CONFIG = {
   },
   OTEL_TRACES_SAMPLER: {
     doc: `Which requests are traced: ${SAMPLERS.map((name) => `\`${name}\``).join(", ")}`,
-    schema: z
-      .enum(SAMPLERS, `must be one of ${SAMPLERS.join(", ")}`)
-      .default("parentbased_always_on"),
+    schema: z.enum(SAMPLERS).nullable().default("parentbased_always_on").catch(null),
   },
   OTEL_TRACES_SAMPLER_ARG: {
     doc: "For the samplers with `traceidratio`: the part of the requests, from `0` to `1`",
-    schema: number(/^(0?\.\d{1,9}|0|1(\.0+)?)$/, "must be a number from 0 to 1").default(1),
+    schema: number(/^(0?\.\d{1,9}|0|1(\.0+)?)$/, "")
+      .nullable()
+      .default(1)
+      .catch(null),
   },
   OTEL_TRACES_EXPORTER: {
     doc: "`none` turns traces off; other values change nothing",
@@ -61,7 +65,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * The environment without the variables of traces, unless traces are on. Platforms set these variables for every
- * container, so a value that Relay does not know, such as another sampler, matters only if Relay sends traces.
+ * container, so a value that Relay cannot read, such as an endpoint for gRPC, matters only if Relay sends traces.
  */
 export function withoutUnusedTraces(env: Environment): Environment {
   const has_collector = env.OTEL_EXPORTER_OTLP_ENDPOINT || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT;

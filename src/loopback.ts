@@ -30,12 +30,16 @@ function isNear(hostname: string): boolean {
   return !/[.:]/.test(hostname);
 }
 
+/** True if a request to `url` goes past a proxy of the environment: to this machine, or to a name without a dot. */
+export function passesProxy(url: string): boolean {
+  const hostname = URL.parse(url)?.hostname;
+  return hostname !== undefined && isNear(hostname);
+}
+
 /**
  * Options of `fetch` for a request to `url`. They keep Bun from using a proxy of the environment (`HTTP_PROXY` and
  * others) for this machine and for names without a dot, such as those of containers. Other runtimes ignore them.
  */
-export function proxyOptions(url: string): RequestInit {
-  const hostname = URL.parse(url)?.hostname;
+export const proxyOptions = (url: string): RequestInit =>
   // Only `false` turns the environment's proxy off; Bun's types do not have it.
-  return hostname !== undefined && isNear(hostname) ? ({ proxy: false } as RequestInit) : {};
-}
+  passesProxy(url) ? ({ proxy: false } as RequestInit) : {};

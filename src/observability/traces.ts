@@ -4,12 +4,21 @@
  */
 
 import { hostname } from "node:os";
+import {
+  type Attributes,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+} from "@opentelemetry/api";
+import { parseTraceParent } from "@opentelemetry/core";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Ids } from "../ids.ts";
 import type { Log } from "../log.ts";
 import { VERSION } from "../version.ts";
-import { type Attribute, createExporter } from "./otlp.ts";
+import { createExporter, type NewSpan, timeOf } from "./otlp.ts";
 import { METHODS } from "./request-metrics.ts";
 
 /** Bounds of one process. */
@@ -35,15 +44,6 @@ interface TracesOptions {
   readonly timers: Pick<Clock, "elapsed" | "after">;
   readonly log: Log;
   readonly ids: Pick<Ids, "random" | "jitter">;
-}
-
-interface TraceContext {
-  readonly trace_id: string;
-  readonly span_id: string;
-}
-
-interface ParentContext extends TraceContext {
-  readonly sampled: boolean;
 }
 
 /** An answered request, as far as its span says. */
@@ -77,11 +77,11 @@ export type Traces = ReturnType<typeof createTraces>;
 export function createTraces({ config, clock, timers, log, ids }: TracesOptions) {
   const exporter = createExporter({
     ...exporterOptions(config, ids),
-    ...{ version: VERSION, clock: timers, log, jitter: ids.jitter },
+    ...{ version: VERSION, clock: timers, log },
   });
-  const { parent_based, ratio } = samplerOf(config);
+  const { parent_based, ratio } = samplerOf(config, log);
   /** The requests that last changed a question or task, by its id; the last change last. */
-  const changes = new Map<string, TraceContext>();
+  const changes = new Map<string, SpanContext>();
   const requests = createAllowance(timers, TRACES.per_second);
   const deliveries = createAllowance(timers, TRACES.per_second);
   const asked = createAllowance(timers, TRACES.asked_per_second);
@@ -90,23 +90,17 @@ export function createTraces({ config, clock, timers, log, ids }: TracesOptions)
    * The sampler decides, never the client alone: what its `traceparent` asks for is granted within a bound, and the
    * trace id, which it chose, has no influence.
    */
-  const isSampled = (parent: ParentContext | null): boolean => {
-    if (parent_based && parent && !parent.sampled) return false;
+  const isSampled = (parent: SpanContext | null): boolean => {
+    const parent_asks = parent !== null && (parent.traceFlags & TraceFlags.SAMPLED) !== 0;
+    if (parent_based && parent && !parent_asks) return false;
     if (ratio === 1 || (ratio > 0 && ids.jitter() < ratio)) return true;
-    return parent_based && parent?.sampled === true && asked.take();
+    return parent_based && parent_asks && asked.take();
   };
 
-  /** New ids within the trace of the parent; null, and counted, if there is no room for another span. */
-  const contextIn = (parent: TraceContext | null, allowance: Allowance): TraceContext | null => {
-    if (exporter.hasRoom() && allowance.take()) {
-      const hex = ids.random(parent ? 8 : 24).toHex();
-      return { span_id: hex.slice(0, 16), trace_id: parent?.trace_id ?? hex.slice(16) };
-    }
-    exporter.drop();
-    return null;
-  };
+  const begin = (span: NewSpan, parent: SpanContext | null, allowance: Allowance): Span | null =>
+    allowance.take() ? exporter.begin(span, parent) : exporter.drop();
 
-  const remember = (subject: string, context: TraceContext): void => {
+  const remember = (subject: string, context: SpanContext): void => {
     changes.delete(subject);
     changes.set(subject, context);
     if (changes.size > TRACES.remembered) changes.delete(changes.keys().next().value!);
@@ -125,36 +119,32 @@ export function createTraces({ config, clock, timers, log, ids }: TracesOptions)
         exporter.drop();
         return;
       }
-      const parent = readTraceparent(scope.request.headers.get("traceparent"));
+      const header = scope.request.headers.get("traceparent");
+      const parent = header === null ? null : parseTraceParent(header);
       if (!isSampled(parent)) return;
-      const context = contextIn(parent, requests);
-      if (!context) return;
       const { id, at, started, about = "", changed } = scope;
       const method = METHODS.has(scope.request.method) ? scope.request.method : "_OTHER";
+      const attributes: Attributes = {
+        "http.request.method": method,
+        "http.route": route,
+        "http.response.status_code": status,
+        "relay.request_id": id,
+      };
       // A credential may have ended after this process remembered it: then the request has no caller.
       const caller = status === 401 ? null : scope.credential.caller();
-      const attributes: Attribute[] = [
-        ["http.request.method", method],
-        ["http.route", route],
-        ["http.response.status_code", status],
-        ["relay.request_id", id],
-      ];
-      if (caller) attributes.push(["relay.account_id", caller.account_id]);
-      if (caller?.key_id) attributes.push(["relay.key_id", caller.key_id]);
+      if (caller) attributes["relay.account_id"] = caller.account_id;
+      if (caller?.key_id) attributes["relay.key_id"] = caller.key_id;
       const key = attributeFor(about);
-      if (key !== null) {
-        attributes.push([key, about]);
-        if (changed) remember(about, context);
-      }
+      if (key !== null) attributes[key] = about;
       const failed = status >= 500;
-      if (failed) attributes.push(["error.type", String(status)]);
-      const ended = at + clock.elapsed() - started;
+      if (failed) attributes["error.type"] = String(status);
       const name = `${method === "_OTHER" ? "HTTP" : method} ${route}`;
-      const parent_id = parent?.span_id ?? null;
-      exporter.add({
-        ...context,
-        ...{ parent_id, name, kind: "server", began: at, ended, attributes, failed },
-      });
+      const remote = parent && { ...parent, isRemote: true };
+      const span = begin({ name, kind: SpanKind.SERVER, began: at, attributes }, remote, requests);
+      if (!span) return;
+      if (key !== null && changed) remember(about, span.spanContext());
+      if (failed) span.setStatus({ code: SpanStatusCode.ERROR });
+      span.end(timeOf(at + clock.elapsed() - started));
     },
 
     /**
@@ -167,32 +157,27 @@ export function createTraces({ config, clock, timers, log, ids }: TracesOptions)
       outcomeOf: (result: T) => { readonly ok: boolean; readonly code: string },
     ): Promise<T> {
       const parent = changes.get(subject) ?? null;
-      const context = parent || isSampled(null) ? contextIn(parent, deliveries) : null;
-      if (!context) return send(null);
-      const attributes: Attribute[] = [
-        ["relay.channel", channel],
-        ["relay.account_id", account_id],
-      ];
-      if (delivery_id !== undefined) attributes.push(["relay.delivery_id", delivery_id]);
+      if (!parent && !isSampled(null)) return send(null);
+      const attributes: Attributes = { "relay.channel": channel, "relay.account_id": account_id };
+      if (delivery_id !== undefined) attributes["relay.delivery_id"] = delivery_id;
       const key = attributeFor(subject);
-      if (key !== null) attributes.push([key, subject]);
+      if (key !== null) attributes[key] = subject;
       const began = clock.now();
       const from = clock.elapsed();
+      const about = { name: `deliver ${channel}`, kind: SpanKind.CLIENT, began, attributes };
+      const span = begin(about, parent, deliveries);
+      if (!span) return send(null);
+      const { traceId, spanId } = span.spanContext();
       let failed = true;
       try {
-        const result = await send(`00-${context.trace_id}-${context.span_id}-01`);
+        const result = await send(`00-${traceId}-${spanId}-01`);
         const { ok, code } = outcomeOf(result);
-        attributes.push(["relay.outcome", code]);
+        span.setAttribute("relay.outcome", code);
         failed = !ok;
         return result;
       } finally {
-        const ended = began + clock.elapsed() - from;
-        const parent_id = parent?.span_id ?? null;
-        const name = `deliver ${channel}`;
-        exporter.add({
-          ...context,
-          ...{ parent_id, name, kind: "client", began, ended, attributes, failed },
-        });
+        if (failed) span.setStatus({ code: SpanStatusCode.ERROR });
+        span.end(timeOf(began + clock.elapsed() - from));
       }
     },
 
@@ -205,18 +190,6 @@ export function createTraces({ config, clock, timers, log, ids }: TracesOptions)
 function attributeFor(subject: string): string | null {
   if (subject.startsWith("qst_")) return "relay.question_id";
   return subject.startsWith("tsk_") ? "relay.task_id" : null;
-}
-
-/** Reads a `traceparent` header (https://www.w3.org/TR/trace-context/); null for an invalid one. */
-export function readTraceparent(header: string | null): ParentContext | null {
-  const found = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/.exec(
-    header?.slice(0, 200) ?? "",
-  );
-  if (!found) return null;
-  const [, version, trace_id = "", span_id = "", flags = "", rest] = found;
-  if (version === "ff" || (version === "00" && rest !== undefined)) return null;
-  if (/^0+$/.test(trace_id) || /^0+$/.test(span_id)) return null;
-  return { trace_id, span_id, sampled: (Number.parseInt(flags, 16) & 1) === 1 };
 }
 
 type Allowance = ReturnType<typeof createAllowance>;
@@ -241,10 +214,17 @@ function createAllowance(clock: Pick<Clock, "elapsed">, per_second: number) {
   };
 }
 
-function samplerOf({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: ratio }: Config) {
+/** What the specification says of a value that is not known: it is told, and as if it were not set. */
+function samplerOf(config: Config, log: Log) {
+  const { OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: part } = config;
+  for (const name of ["OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"] as const) {
+    if (config[name] === null)
+      log.warn("unknown value of a variable, its default is used", { name });
+  }
+  const name = sampler ?? "parentbased_always_on";
   return {
     parent_based: name.startsWith("parentbased_"),
-    ratio: name.endsWith("always_on") ? 1 : name.endsWith("always_off") ? 0 : ratio,
+    ratio: name.endsWith("always_on") ? 1 : name.endsWith("always_off") ? 0 : (part ?? 1),
   };
 }
 

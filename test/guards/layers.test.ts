@@ -90,6 +90,7 @@ const PACKAGES: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^(cborg|@peculiar\/)/, ["auth"]],
   [/^apns2/, ["notify"]],
   [/^ipaddr\.js/, ["outbound", "http", "leaf"]],
+  [/^@opentelemetry\//, ["observability"]],
   [/^(commander$|diff$|@bomb\.sh\/|toml-eslint-parser$)/, ["cli"]],
   // For configuration files, and to read JSON as it was written.
   [/^jsonc-parser$/, ["cli", "leaf"]],
@@ -161,6 +162,8 @@ test("only their own files read time, chance and the environment", async () => {
         ...["src/main.ts", "src/cli/main.ts", "scripts/demo.ts", "src/http/pages/bundle.ts"],
         // Hides a variable from Bun.
         "src/outbound/no-proxy.ts",
+        // Its proxy, which Bun's `fetch` would read by itself.
+        "src/observability/otlp.ts",
       ],
     ],
   ];

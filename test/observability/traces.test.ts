@@ -1,10 +1,11 @@
 /** Traces by OTLP: what spans say, who decides what is traced, and a collector that fails. */
 
 import { afterAll, expect, test } from "bun:test";
+import { systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import { createIds } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
-import { createTraces, readTraceparent } from "../../src/observability/traces.ts";
+import { createTraces } from "../../src/observability/traces.ts";
 import { ADMIN, metricsOf } from "../support/admin.ts";
 import { startTestApp } from "../support/app.ts";
 import { client, createPair } from "../support/client.ts";
@@ -115,14 +116,14 @@ test("a request and what it causes are one trace, without content or credentials
   }
 });
 
-/** Traces with a test clock, to the URL of a collector. */
+/** Traces with a test clock, to the URL of a collector. Batches go by the library's own time, or when they are full. */
 function start(url: string, env: Record<string, string> = {}) {
   const clock = createTestClock();
   const lines: string[] = [];
   const config = readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: url, ...env });
   const log = createLog("info", (line) => lines.push(line));
   const traces = createTraces({
-    ...{ config, clock, timers: clock, log },
+    ...{ config, clock, timers: { ...clock, after: systemClock.after }, log },
     ids: { ...createIds(clock), jitter: () => 0.5 },
   });
   const serve = (times: number, traceparent: string | null = null) => {
@@ -140,8 +141,8 @@ function start(url: string, env: Record<string, string> = {}) {
         ([{ result }, count]) => [result, count],
       ),
     );
-  const told = () => lines.map((line) => JSON.parse(line).event);
-  return { clock, traces, serve, counts, told, lines };
+  const told = () => lines.map((line) => JSON.parse(line));
+  return { clock, traces, serve, counts, told };
 }
 
 test("the sampler decides; a client cannot have everything traced", async () => {
@@ -165,105 +166,125 @@ test("the sampler decides; a client cannot have everything traced", async () => 
   // What clients ask for is bounded: the clock stands still.
   expect(await traced(ratio("0.4"), PARENT)).toBe(10);
   expect(await traced({ OTEL_TRACES_SAMPLER: "always_off" }, PARENT)).toBe(0);
+  // What is not known is told and counts as unset.
+  const unknown = { OTEL_TRACES_SAMPLER: "zanzibar", OTEL_TRACES_SAMPLER_ARG: "endpoint=zanzibar" };
+  expect(await traced(unknown, null)).toBe(100);
+  expect(start(collector.url, unknown).told()).toMatchObject(
+    Object.keys(unknown).map((name) => ({ level: "warn", name })),
+  );
   expect(collector.faults).toEqual([]);
   // Each stands for a process of its own, in which no other has sent a span.
   const instances = collector.resources.map((resource) => resource["service.instance.id"]);
-  expect([instances.length, new Set(instances).size]).toEqual([4, 4]);
-  expect(new Set(collector.spans.map(({ span_id }) => span_id)).size).toBe(310);
-  for (const wrong of [
-    "",
-    "x",
-    `ff${PARENT.slice(2)}`,
-    `${PARENT}-1`,
-    PARENT.replace(/ab/g, "00"),
-  ]) {
-    expect([wrong, readTraceparent(wrong)]).toEqual([wrong, null]);
-  }
-  expect(readTraceparent(`01${PARENT.slice(2)}-more`)?.sampled).toBe(true);
+  expect([instances.length, new Set(instances).size]).toEqual([5, 5]);
+  expect(new Set(collector.spans.map(({ span_id }) => span_id)).size).toBe(410);
 });
 
-test("a collector that refuses, hangs or is away loses spans, and nothing waits for it", async () => {
+test("a collector that refuses is asked again, what it rejects counts as failed, and none of its text is logged", async () => {
   const collector = startCollector();
-  const one = start(collector.url);
-  const answers = [503, 429, 200, 400];
-  collector.behave(() => {
-    const status = answers.shift() ?? 200;
-    return new Response("{}", { status, headers: { "retry-after": "3" } });
+  /** What becomes of three spans, and how often the collector was asked. */
+  const becomes = async (...answers: Response[]) => {
+    collector.behave(() => answers.shift() ?? Response.json({}));
+    const before = collector.requests();
+    const { traces, serve, counts, told } = start(collector.url);
+    serve(3);
+    await traces.stop(5);
+    expect(JSON.stringify(told())).not.toContain("zanzibar");
+    const { sent, failed } = await counts();
+    return { sent, failed, asked: collector.requests() - before, reason: told()[0]?.reason };
+  };
+  const headers = { "retry-after": "1" };
+  expect(await becomes(new Response("zanzibar", { status: 503, headers }))).toEqual({
+    ...{ sent: 3, failed: 0, asked: 2, reason: undefined },
   });
-  /** Lets time pass until the collector was asked so often. */
-  const asked = (requests: number, { clock }: typeof one) =>
-    until(async () => {
-      // In small steps, so that the answer of a busy machine comes in time.
-      await clock.advance(0.25);
-      return collector.requests() >= requests;
-    });
-  one.serve(1);
-  await asked(3, one);
-  await until(async () => (await one.counts()).sent === 1);
-  expect(one.told()).toEqual(["traces not sent", "traces sent again"]);
-  // Not repeated: the same request would be refused again.
-  one.serve(1);
-  await asked(4, one);
-  await until(async () => (await one.counts()).failed === 1);
-  one.serve(1);
-  await asked(5, one);
-  await until(async () => (await one.counts()).sent === 2);
-  expect(collector.spans).toHaveLength(2);
-  // Accepted, but without two spans: told, and never sent again, whatever the response says besides.
-  const answered = [
-    { partialSuccess: { rejectedSpans: "2", errorMessage: "zanzibar" } },
-    { partialSuccess: { rejectedSpans: "1000" } },
-    { partialSuccess: { rejectedSpans: -1 } },
-    null,
-  ];
-  collector.behave(() => Response.json(answered.shift()));
-  const three = start(collector.url);
-  for (const [sent, failed] of [
-    [1, 2],
-    [1, 5],
-    [4, 5],
-    [7, 5],
-  ]) {
-    const requests = collector.requests() + 1;
-    three.serve(3);
-    await asked(requests, three);
-    await until(async () => {
-      const counts = await three.counts();
-      return counts.sent === sent && counts.failed === failed;
-    });
-    expect(collector.requests()).toBe(requests);
+  // The same request would be refused again.
+  for (const status of [400, 307]) {
+    const response = new Response("zanzibar", { status, headers: { location: "/zanzibar" } });
+    const reason = `HTTP_${status}`;
+    expect(await becomes(response)).toEqual({ sent: 0, failed: 3, asked: 1, reason });
   }
-  expect(three.told()[0]).toBe("traces not sent");
-  expect(JSON.stringify(three.lines)).not.toContain("zanzibar");
+  for (const [partialSuccess, failed] of [
+    [{ rejectedSpans: "2", errorMessage: "zanzibar" }, 2],
+    [{ rejectedSpans: "1000" }, 3],
+    [{ rejectedSpans: -1 }, 0],
+    [null, 0],
+  ] as const) {
+    const reason = failed === 0 ? undefined : "rejected in part";
+    const outcome = await becomes(Response.json({ partialSuccess }));
+    expect(outcome).toEqual({ sent: 3 - failed, failed, asked: 1, reason });
+  }
+  const away = start("http://127.0.0.1:1");
+  away.serve(3);
+  await away.traces.stop(0.3);
+  expect(await away.counts()).toEqual({ sent: 0, failed: 0, dropped: 3 });
 
+  const { clock, serve, counts, told } = start(collector.url);
+  collector.behave(() => new Response("{}", { status: 400 }));
+  for (const outcome of ["failed", "sent"]) {
+    for (let seconds = 0; seconds < 3; seconds++) {
+      serve(100);
+      await clock.advance(1);
+    }
+    await until(async () => (await counts())[outcome]! > 0);
+    collector.behave(() => Response.json({}));
+  }
+  expect(told().map(({ event }) => event)).toEqual(["traces not sent", "traces sent again"]);
+});
+
+test("a collector that hangs loses spans, within bounds, and a stop does not wait for it", async () => {
+  const collector = startCollector();
   const { promise, resolve } = Promise.withResolvers<Response>();
   collector.behave(() => promise);
-  const two = start(collector.url);
+  const { clock, traces, serve, counts } = start(collector.url);
   for (let i = 0; i < 40; i++) {
-    two.serve(200);
-    await two.clock.advance(1);
+    serve(200);
+    await clock.advance(1);
   }
-  const { dropped, sent, failed } = await two.counts();
-  // One in two is traced, a batch is under way or was given up, and the queue is full.
-  expect([sent, failed! + dropped!]).toEqual([0, 40 * 200 - 2_048 - 256]);
-  const from = two.clock.elapsed();
-  const stopping = two.traces.stop(0.5);
-  await two.clock.advance(0.5);
-  await stopping;
-  expect(two.clock.elapsed() - from).toBeLessThan(1);
-  expect((await two.counts()).sent).toBe(0);
+  await until(() => collector.requests() > 0);
+  // One in two is traced, until the queue is full.
+  expect(await counts()).toEqual({ sent: 0, failed: 0, dropped: 40 * 200 - 2_048 });
+  const from = performance.now();
+  await traces.stop(0.5);
+  expect(performance.now() - from).toBeLessThan(2_000);
+  expect(await counts()).toEqual({ sent: 0, failed: 0, dropped: 40 * 200 });
   resolve(new Response());
 });
 
-test("without a collector nothing of it is loaded, and a wrong variable stops the start", () => {
+test("the environment's proxy is used, but not for this machine", async () => {
+  const asked: string[] = [];
+  const proxy = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch(request) {
+      asked.push(request.url);
+      return Response.json({});
+    },
+  });
+  afterAll(() => proxy.stop(true));
+  const collector = startCollector();
+  const before = process.env.HTTP_PROXY;
+  process.env.HTTP_PROXY = proxy.url.origin;
+  try {
+    for (const url of ["http://collector.example:4318", collector.url]) {
+      const { traces, serve, counts } = start(url);
+      serve(1);
+      await traces.stop(5);
+      expect((await counts()).sent).toBe(1);
+    }
+  } finally {
+    if (before === undefined) delete process.env.HTTP_PROXY;
+    else process.env.HTTP_PROXY = before;
+  }
+  expect(asked).toEqual(["http://collector.example:4318/v1/traces"]);
+  expect(collector.spans).toHaveLength(1);
+});
+
+test("a wrong variable stops the start only if traces are on, and a sampler that is not known never", () => {
   expect(readConfig({}).OTEL_EXPORTER_OTLP_ENDPOINT).toBeUndefined();
   for (const [name, value] of [
     ["OTEL_EXPORTER_OTLP_ENDPOINT", "grpc://collector:4317"],
     ["OTEL_EXPORTER_OTLP_ENDPOINT", "http://user:zanzibar@collector"],
     ["OTEL_EXPORTER_OTLP_HEADERS", "zanzibar"],
     ["OTEL_EXPORTER_OTLP_HEADERS", "a=zanzibar%0d%0ax: y"],
-    ["OTEL_TRACES_SAMPLER", "zanzibar"],
-    ["OTEL_TRACES_SAMPLER_ARG", "1.5"],
   ] as const) {
     const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" };
     const read = () => readConfig({ ...collector, [name]: value });

@@ -3,15 +3,17 @@
 import { afterAll } from "bun:test";
 import { z } from "zod";
 
-/** 64-bit numbers are strings, ids hexadecimal, enumerations numbers (https://opentelemetry.io/docs/specs/otlp/). */
+/** Times are strings, ids hexadecimal, enumerations numbers (https://opentelemetry.io/docs/specs/otlp/). */
 const Attribute = z.strictObject({
   key: z.string().min(1),
   value: z.union([
     z.strictObject({ stringValue: z.string() }),
-    z.strictObject({ intValue: z.string().regex(/^-?\d+$/) }),
+    z.strictObject({ intValue: z.int() }),
     z.strictObject({ doubleValue: z.number() }),
   ]),
 });
+/** Nothing is cut off. */
+const none = { droppedAttributesCount: z.literal(0).optional() };
 const nanoseconds = z.string().regex(/^1[6-9]\d{17}$|^2\d{18}$/);
 const Span = z.strictObject({
   traceId: z.string().regex(/^(?!0+$)[0-9a-f]{32}$/),
@@ -25,12 +27,18 @@ const Span = z.strictObject({
   startTimeUnixNano: nanoseconds,
   endTimeUnixNano: nanoseconds,
   attributes: z.array(Attribute),
-  status: z.union([z.strictObject({}), z.strictObject({ code: z.literal(2) })]),
+  status: z.strictObject({ code: z.union([z.literal(0), z.literal(2)]) }),
+  ...none,
+  events: z.tuple([]),
+  droppedEventsCount: z.literal(0),
+  links: z.tuple([]),
+  droppedLinksCount: z.literal(0),
+  flags: z.int(),
 });
 const Request = z.strictObject({
   resourceSpans: z.array(
     z.strictObject({
-      resource: z.strictObject({ attributes: z.array(Attribute) }),
+      resource: z.strictObject({ attributes: z.array(Attribute), ...none }),
       scopeSpans: z.array(
         z.strictObject({
           scope: z.strictObject({ name: z.literal("relay"), version: z.string() }),
@@ -89,7 +97,7 @@ export function startCollector() {
             parent_id: one.parentSpanId,
             name: one.name,
             attributes: valuesOf(one.attributes),
-            failed: "code" in one.status,
+            failed: one.status.code === 2,
           });
         }
       }
