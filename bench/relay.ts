@@ -5,7 +5,7 @@ import { systemClock } from "../src/clock.ts";
 import { readConfig } from "../src/config.ts";
 import { createIds } from "../src/ids.ts";
 import { createLog } from "../src/log.ts";
-import { CHANNELS } from "../src/notify/channels/registry.ts";
+import { CHANNELS } from "../src/notify/registry.ts";
 
 const data = process.argv[2]!;
 const app = await startApp({

@@ -8,7 +8,7 @@ import { withSecretFiles } from "./config-files.ts";
 import { startMessage } from "./http/start-message.ts";
 import { createIds } from "./ids.ts";
 import { createLog, describeError } from "./log.ts";
-import { CHANNELS } from "./notify/channels/registry.ts";
+import { CHANNELS } from "./notify/registry.ts";
 import { ownProgram } from "./own-program.ts";
 import { VERSION } from "./version.ts";
 

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { ConfigError, readConfig } from "../src/config.ts";
 import { readNamedFile, thisUser, whyUnreadable } from "../src/config-files.ts";
-import { apns } from "../src/notify/channels/apns/channel.ts";
+import { apns } from "../src/notify/apns/channel.ts";
 import { createTestClock } from "./support/clock.ts";
 import { createNetwork } from "./support/outbound.ts";
 import { rejectionOf } from "./support/rejection.ts";

@@ -11,7 +11,7 @@ import { type Core, createCore } from "../../src/core.ts";
 import { createHandlers, type startServer } from "../../src/http/server.ts";
 import { createIds } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
-import { CHANNELS } from "../../src/notify/channels/registry.ts";
+import { CHANNELS } from "../../src/notify/registry.ts";
 import { MOVING, markedIds, openDirectory } from "./directory.ts";
 import { copyAccount, credentialsOf, removeAccount, unblock } from "./move.ts";
 

@@ -16,7 +16,7 @@
  *              `delivery_records` that says how it ended; or the batch of a deletion (plan.ts), without one.
  *
  * A lease is a random name. It is over once one process has seen it for 15 seconds by its own clock
- * (src/notify/leases.ts). This file claims and reads; settling.ts and accepted.ts end what was claimed.
+ * (src/notify/core/leases.ts). This file claims and reads; settling.ts and accepted.ts end what was claimed.
  */
 
 import { and, eq, getTableColumns, type SQL } from "drizzle-orm";
@@ -85,7 +85,7 @@ const ofAccounts = sql`select q.seq, q.account_id, q.urgency, q.due_at from json
 /**
  * Leases at most `limit` candidates: urgent ones first, and accounts in turn, one delivery at a time. `busy`: how many
  * requests each account has under way, as a JSON object. An account may have `share` requests under way for each of the
- * `room` that it leaves to others, and always one: see src/notify/account-turns.ts.
+ * `room` that it leaves to others, and always one: see src/notify/core/account-turns.ts.
  */
 const claim = <P>(candidates: Sql<P>) =>
   statement(

@@ -49,7 +49,7 @@ export const deliveryTargets = sqliteTable(
     /** Id of the task for `activity`; otherwise empty. */
     subject: text().notNull(),
     /**
-     * Identifies the channel too (src/notify/channels/registry.ts). While the account is blocked (§4.4), it begins with
+     * Identifies the channel too (src/notify/registry.ts). While the account is blocked (§4.4), it begins with
      * `blocked `: no worker has such a lane, so nothing is planned, and what is queued waits.
      */
     lane: text().notNull(),

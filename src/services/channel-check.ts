@@ -3,8 +3,8 @@
 import type { Config } from "../config.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import type { ChannelCheckInput, ChannelProblem } from "../model/channel.ts";
-import type { Channel as LaneChannel } from "../notify/channel.ts";
-import type { ReachCheck } from "../notify/reach-check.ts";
+import type { Channel as LaneChannel } from "../notify/core/channel.ts";
+import type { ReachCheck } from "../notify/core/reach-check.ts";
 import type { ServiceDeps } from "./shared/deps.ts";
 import type { AdmitAddressUse } from "./shared/use-limits.ts";
 

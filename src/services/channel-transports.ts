@@ -18,11 +18,11 @@ import { type FieldReasons, failFields } from "../errors.ts";
 import type { Ids } from "../ids.ts";
 import type { Sends } from "../model/channel.ts";
 import { WEBHOOK_LIMITS } from "../notification-limits.ts";
-import type { Channel as LaneChannel, NewTarget, TargetInput } from "../notify/channel.ts";
-import { composeTest } from "../notify/compose.ts";
-import type { ReplyReader } from "../notify/reply-reader.ts";
-import type { Sender } from "../notify/sender.ts";
-import { noteOutcome } from "../notify/settle.ts";
+import type { Channel as LaneChannel, NewTarget, TargetInput } from "../notify/core/channel.ts";
+import { composeTest } from "../notify/core/compose.ts";
+import type { Sender } from "../notify/core/sender.ts";
+import { noteOutcome } from "../notify/core/settle.ts";
+import type { ReplyReader } from "../notify/replies/reader.ts";
 import type { WebhookWorker } from "../notify/webhooks/worker.ts";
 
 const BOTH: Sends = ["questions", "tasks"];

@@ -22,8 +22,8 @@ import { LIMITS, RATES } from "../limits.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import type { Channel, ChannelInput, ChannelPatch } from "../model/channel.ts";
 import type { TestOutcome } from "../model/delivery.ts";
-import type { Channel as LaneChannel, TargetInput } from "../notify/channel.ts";
-import type { ReachCheck } from "../notify/reach-check.ts";
+import type { Channel as LaneChannel, TargetInput } from "../notify/core/channel.ts";
+import type { ReachCheck } from "../notify/core/reach-check.ts";
 import type { UrlCheck } from "../notify/webhooks/url-check.ts";
 import { createChannelCheck } from "./channel-check.ts";
 import {

@@ -24,7 +24,7 @@ import {
   type Question,
   type QuestionInput,
 } from "../model/question.ts";
-import { answersByTicket } from "../notify/compose.ts";
+import { answersByTicket } from "../notify/core/compose.ts";
 import { createEarlierAsks } from "./earlier-asks.ts";
 import type { Keys } from "./keys.ts";
 import { createQuestionList } from "./question-list.ts";

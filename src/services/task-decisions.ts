@@ -8,7 +8,7 @@ import { isOverdue, type Question } from "../model/question.ts";
 import { expectNext } from "../model/silence.ts";
 import type { Task } from "../model/task.ts";
 import { changeHistory } from "../model/task-history.ts";
-import type { TaskChange } from "../notify/plan.ts";
+import type { TaskChange } from "../notify/core/plan.ts";
 import { eventOf } from "./shared/commit.ts";
 import type { ServiceDeps } from "./shared/deps.ts";
 import type { createInboxWriter } from "./shared/inbox-writer.ts";

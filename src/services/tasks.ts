@@ -18,7 +18,7 @@ import {
   taskUnits,
 } from "../model/task.ts";
 import { newHistory } from "../model/task-history.ts";
-import type { TaskChange } from "../notify/plan.ts";
+import type { TaskChange } from "../notify/core/plan.ts";
 import type { Keys } from "./keys.ts";
 import { eventOf } from "./shared/commit.ts";
 import { CHECKED, type Confirm, readOwn, type ServiceDeps } from "./shared/deps.ts";

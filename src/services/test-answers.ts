@@ -2,7 +2,7 @@
 
 import { channelReached, reachedAt } from "../../db/notify/replies.ts";
 import { LIMITS } from "../limits.ts";
-import { CHOICES, readCode, timeOfTest } from "../notify/codes.ts";
+import { CHOICES, readCode, timeOfTest } from "../notify/core/codes.ts";
 import { CLOCKS_DIFFER, type ServiceDeps } from "./shared/deps.ts";
 
 export type TestAnswers = ReturnType<typeof createTestAnswers>;

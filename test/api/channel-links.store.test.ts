@@ -8,7 +8,7 @@ import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { ERRORS } from "../../src/errors.ts";
 import { LIMITS } from "../../src/limits.ts";
-import type { LinkVisitor } from "../../src/notify/reply-source.ts";
+import type { LinkVisitor } from "../../src/notify/replies/source.ts";
 import { startTestApp } from "../support/app.ts";
 import {
   type Answer,

@@ -10,7 +10,7 @@ import { readConfig } from "../../src/config.ts";
 import { createCore } from "../../src/core.ts";
 import { createIds, digest } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
-import { CHANNELS } from "../../src/notify/channels/registry.ts";
+import { CHANNELS } from "../../src/notify/registry.ts";
 import { startTestApp } from "../support/app.ts";
 import { client, createPerson, newToken, pair } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";

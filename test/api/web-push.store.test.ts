@@ -6,7 +6,7 @@ import { sql } from "../../db/store/sql.ts";
 import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
-import { settingsOf } from "../../src/notify/channels/web-push/channel.ts";
+import { settingsOf } from "../../src/notify/web-push/channel.ts";
 import { startTestApp } from "../support/app.ts";
 import {
   ask,

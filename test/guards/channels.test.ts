@@ -2,8 +2,8 @@
 
 import { expect, test } from "bun:test";
 import { Glob } from "bun";
-import type { Channel } from "../../src/notify/channel.ts";
-import { CHANNELS } from "../../src/notify/channels/registry.ts";
+import type { Channel } from "../../src/notify/core/channel.ts";
+import { CHANNELS } from "../../src/notify/registry.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
@@ -35,8 +35,8 @@ function wordsOf({ name, lanes }: Named): RegExp {
 
 /** Where a channel may be named. Migrations are not TypeScript, and are not searched. */
 const placesOf = ({ name }: Named): readonly string[] => [
-  `src/notify/channels/${name.replaceAll("_", "-")}/`,
-  "src/notify/channels/registry.ts",
+  `src/notify/${name.replaceAll("_", "-")}/`,
+  "src/notify/registry.ts",
   "src/config.ts",
 ];
 
@@ -49,7 +49,7 @@ const mentions = (channels: readonly Named[], file: string, text: string): strin
 /** Where else Apple, its push service or one of its lanes may be named: file or folder, words, and why. */
 const NAMED: readonly (readonly [path: string, words: RegExp, why: string])[] = [
   ["src/auth/", /apple/gi, "App Attest"],
-  ["src/notify/channels/web-push/", /[Aa]pple/g, "a push service of browsers"],
+  ["src/notify/web-push/", /[Aa]pple/g, "a push service of browsers"],
   ["src/http/pages/bundle.ts", /'"production"'/g, "NODE_ENV"],
   ["scripts/build/compile.ts", /'"production"'/g, "NODE_ENV"],
   ["src/http/pages/pages.ts", /apple-touch-icon/g, "the name that browsers give it"],
@@ -102,26 +102,31 @@ test("the guard finds a channel by its name and its lanes wherever it may not be
   const pager = { name: "web-pager", lanes: ["day", "night"] };
   const found = (file: string, text: string) => mentions([pager], file, text);
   const text = `const WEB_PAGER_URL = webPager("day", 'night', "daylight", 'nightly', "Day", day);`;
-  expect(found("src/notify/plan.ts", text)).toEqual(["WEB_PAGER_URL", "webPager", "day", "night"]);
-  expect(found("src/notify/channels/web-pager/channel.ts", text)).toEqual([]);
-  expect(found("src/notify/channels/apns/channel.ts", "'day'")).toEqual(["day"]);
+  expect(found("src/notify/core/plan.ts", text)).toEqual([
+    "WEB_PAGER_URL",
+    "webPager",
+    "day",
+    "night",
+  ]);
+  expect(found("src/notify/web-pager/channel.ts", text)).toEqual([]);
+  expect(found("src/notify/apns/channel.ts", "'day'")).toEqual(["day"]);
   expect(found("src/config.ts", text)).toEqual([]);
 });
 
 test("only the registry imports a channel, and only the channel imports its push client", async () => {
   const wrong: string[] = [];
+  const folders = CHANNELS.map((channel) => placesOf(channel)[0]!);
   let clients = 0;
   for (const { file, text } of await sources()) {
     for (const [, from] of text.matchAll(/(?:from|import)\s*\(?"([^"]+)"/g)) {
       if (from === "apns2") {
         clients++;
-        if (!file.startsWith("src/notify/channels/apns/")) wrong.push(`${file}: ${from}`);
+        if (!file.startsWith("src/notify/apns/")) wrong.push(`${file}: ${from}`);
       }
       if (!from!.startsWith(".")) continue;
       const target = new URL(from!, `file:///${file}`).pathname.slice(1);
-      const [, folder] = /^(src\/notify\/channels\/[^/]+\/)/.exec(target) ?? [];
-      const inside = folder !== undefined && file.startsWith(folder);
-      if (folder && !inside && file !== "src/notify/channels/registry.ts") {
+      const folder = folders.find((one) => target.startsWith(one));
+      if (folder && !file.startsWith(folder) && file !== "src/notify/registry.ts") {
         wrong.push(`${file}: ${from}`);
       }
     }

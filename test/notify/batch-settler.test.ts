@@ -7,7 +7,7 @@ import { p, sql } from "../../db/store/sql.ts";
 import { statement } from "../../db/store/statement.ts";
 import type { Statement } from "../../db/store/store.ts";
 import { systemClock } from "../../src/clock.ts";
-import { createBatchSettler } from "../../src/notify/batch-settler.ts";
+import { createBatchSettler } from "../../src/notify/core/batch-settler.ts";
 import { startTestApp } from "../support/app.ts";
 import { createPerson } from "../support/client.ts";
 import { createTestStore } from "../support/store.ts";

@@ -2,8 +2,8 @@
 
 import { expect, test } from "bun:test";
 import { NOTIFICATION_LIMITS } from "../../src/notification-limits.ts";
-import { createHostSlots } from "../../src/notify/host-slots.ts";
-import { TIME_LIMIT } from "../../src/notify/requests.ts";
+import { createHostSlots } from "../../src/notify/core/host-slots.ts";
+import { TIME_LIMIT } from "../../src/notify/core/requests.ts";
 import { ask, createPerson, WEBHOOK } from "../support/client.ts";
 import { startNtfy } from "../support/ntfy.ts";
 import { startNtfyWorld } from "../support/ntfy-world.ts";

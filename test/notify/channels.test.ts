@@ -1,4 +1,4 @@
-/** The contract of a channel (src/notify/channel.ts), tested on every registered channel. */
+/** The contract of a channel (src/notify/core/channel.ts), tested on every registered channel. */
 
 import { describe, expect, test } from "bun:test";
 import { readConfig } from "../../src/config.ts";
@@ -6,8 +6,7 @@ import { NOTIFICATION_KINDS } from "../../src/model/notification.ts";
 import { newQuestion } from "../../src/model/question.ts";
 import { newTask } from "../../src/model/task.ts";
 import { NOTIFICATION_LIMITS } from "../../src/notification-limits.ts";
-import type { Channel, Network, Verdict } from "../../src/notify/channel.ts";
-import { CHANNELS } from "../../src/notify/channels/registry.ts";
+import type { Channel, Network, Verdict } from "../../src/notify/core/channel.ts";
 import {
   composeActivity,
   composeEndedQuestion,
@@ -16,9 +15,10 @@ import {
   composeSilent,
   composeTask,
   composeTest,
-} from "../../src/notify/compose.ts";
-import type { Notification } from "../../src/notify/notification.ts";
-import { TIME_LIMIT } from "../../src/notify/requests.ts";
+} from "../../src/notify/core/compose.ts";
+import type { Notification } from "../../src/notify/core/notification.ts";
+import { TIME_LIMIT } from "../../src/notify/core/requests.ts";
+import { CHANNELS } from "../../src/notify/registry.ts";
 import { createSigner } from "../../src/signer.ts";
 import { startTestApp } from "../support/app.ts";
 import { FIXTURES, type Treatment } from "../support/channels.ts";

@@ -2,13 +2,13 @@
 
 import { expect, test } from "bun:test";
 import { newQuestion, type QuestionInput } from "../../src/model/question.ts";
-import { render as renderApns } from "../../src/notify/channels/apns/payloads.ts";
-import { render as renderNtfy } from "../../src/notify/channels/ntfy/payload.ts";
-import { render as renderTelegram } from "../../src/notify/channels/telegram/payload.ts";
-import { fit, render as renderWebPush } from "../../src/notify/channels/web-push/payload.ts";
-import { codeOf, readCode } from "../../src/notify/codes.ts";
-import { composeEndedQuestion, composeQuestion } from "../../src/notify/compose.ts";
-import { codesOf } from "../../src/notify/prepare.ts";
+import { render as renderApns } from "../../src/notify/apns/payloads.ts";
+import { codeOf, readCode } from "../../src/notify/core/codes.ts";
+import { composeEndedQuestion, composeQuestion } from "../../src/notify/core/compose.ts";
+import { codesOf } from "../../src/notify/core/prepare.ts";
+import { render as renderNtfy } from "../../src/notify/ntfy/payload.ts";
+import { render as renderTelegram } from "../../src/notify/telegram/payload.ts";
+import { fit, render as renderWebPush } from "../../src/notify/web-push/payload.ts";
 import { createSigner } from "../../src/signer.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask } from "../support/client.ts";

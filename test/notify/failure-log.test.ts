@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { createLog } from "../../src/log.ts";
-import { createFailureLog } from "../../src/notify/failure-log.ts";
+import { createFailureLog } from "../../src/notify/core/failure-log.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPerson } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";

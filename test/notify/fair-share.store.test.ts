@@ -3,9 +3,9 @@
 import { expect, test } from "bun:test";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { IN_FLIGHT, QUEUED_WAIT } from "../../src/notify/channels/ntfy/client.ts";
-import { createHostSlots } from "../../src/notify/host-slots.ts";
-import { TIME_LIMIT } from "../../src/notify/requests.ts";
+import { createHostSlots } from "../../src/notify/core/host-slots.ts";
+import { TIME_LIMIT } from "../../src/notify/core/requests.ts";
+import { IN_FLIGHT, QUEUED_WAIT } from "../../src/notify/ntfy/client.ts";
 import { ask, createTask, type Person, WEBHOOK } from "../support/client.ts";
 import { startNtfyWorld } from "../support/ntfy-world.ts";
 import { startReceiver } from "../support/receiver.ts";

@@ -1,7 +1,7 @@
 /** Failing connections and streams lose nothing, and what is repeated is the same push. */
 
 import { expect, test } from "bun:test";
-import { TIME_LIMIT } from "../../src/notify/requests.ts";
+import { TIME_LIMIT } from "../../src/notify/core/requests.ts";
 import type { AppleOptions, Behaviour } from "../support/apple.ts";
 import { ask, createTask } from "../support/client.ts";
 import { createPushWorld } from "../support/push-world.ts";

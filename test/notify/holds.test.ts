@@ -1,7 +1,7 @@
 /** How long a token waits after the push service told Relay to slow down. */
 
 import { expect, test } from "bun:test";
-import { createAddressHolds } from "../../src/notify/address-holds.ts";
+import { createAddressHolds } from "../../src/notify/core/address-holds.ts";
 import { ask } from "../support/client.ts";
 import { createPushWorld } from "../support/push-world.ts";
 

@@ -1,9 +1,9 @@
 /** What all pushes of an environment share: provider tokens, a stopped lane, the pool of requests. */
 
 import { expect, test } from "bun:test";
-import { ACCOUNT_SHARE } from "../../src/notify/account-turns.ts";
-import { REQUESTS, RESERVED } from "../../src/notify/request-pool.ts";
-import { TIME_LIMIT } from "../../src/notify/requests.ts";
+import { ACCOUNT_SHARE } from "../../src/notify/core/account-turns.ts";
+import { REQUESTS, RESERVED } from "../../src/notify/core/request-pool.ts";
+import { TIME_LIMIT } from "../../src/notify/core/requests.ts";
 import { startApple } from "../support/apple.ts";
 import { ask, createTask } from "../support/client.ts";
 import { createPushWorld } from "../support/push-world.ts";

@@ -1,8 +1,8 @@
 /** How channels that replace their alerts ring again, and when quiet hours keep them from it (§5.7.10). */
 
 import { expect, test } from "bun:test";
-import { render } from "../../src/notify/channels/web-push/payload.ts";
-import { composeQuestion } from "../../src/notify/compose.ts";
+import { composeQuestion } from "../../src/notify/core/compose.ts";
+import { render } from "../../src/notify/web-push/payload.ts";
 import { ask } from "../support/client.ts";
 import { startNtfy } from "../support/ntfy.ts";
 import { startNtfyWorld } from "../support/ntfy-world.ts";

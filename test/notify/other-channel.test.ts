@@ -1,9 +1,9 @@
 /** A channel that no other file knows, beside the real ones: it needs only its targets. */
 
 import { expect, test } from "bun:test";
-import type { Channel, Verdict } from "../../src/notify/channel.ts";
-import { exponentialDelay } from "../../src/notify/channel.ts";
-import type { Notification } from "../../src/notify/notification.ts";
+import type { Channel, Verdict } from "../../src/notify/core/channel.ts";
+import { exponentialDelay } from "../../src/notify/core/channel.ts";
+import type { Notification } from "../../src/notify/core/notification.ts";
 import { ADMIN, adminClient, metricsOf } from "../support/admin.ts";
 import { ask, createTask, type Person } from "../support/client.ts";
 import { sampleOf } from "../support/exposition.ts";

@@ -4,14 +4,14 @@ import { expect, test } from "bun:test";
 import { newQuestion, type Question } from "../../src/model/question.ts";
 import { newTask, type Task } from "../../src/model/task.ts";
 import { NOTIFICATION_LIMITS } from "../../src/notification-limits.ts";
-import { type ApnsRequest, render } from "../../src/notify/channels/apns/payloads.ts";
+import { type ApnsRequest, render } from "../../src/notify/apns/payloads.ts";
 import {
   composeActivity,
   composeQuestion,
   composeSilent,
   composeTask,
-} from "../../src/notify/compose.ts";
-import type { EndedAlert, Notification, Test } from "../../src/notify/notification.ts";
+} from "../../src/notify/core/compose.ts";
+import type { EndedAlert, Notification, Test } from "../../src/notify/core/notification.ts";
 import { ask, createTask } from "../support/client.ts";
 import { createPushWorld } from "../support/push-world.ts";
 

@@ -2,11 +2,11 @@
 
 import { expect, test } from "bun:test";
 import { newQuestion, type Question } from "../../src/model/question.ts";
-import { render as renderApns } from "../../src/notify/channels/apns/payloads.ts";
-import { render as renderNtfy } from "../../src/notify/channels/ntfy/payload.ts";
-import { render as renderTelegram } from "../../src/notify/channels/telegram/payload.ts";
-import { fit, render as renderWebPush } from "../../src/notify/channels/web-push/payload.ts";
-import { composeQuestion } from "../../src/notify/compose.ts";
+import { render as renderApns } from "../../src/notify/apns/payloads.ts";
+import { composeQuestion } from "../../src/notify/core/compose.ts";
+import { render as renderNtfy } from "../../src/notify/ntfy/payload.ts";
+import { render as renderTelegram } from "../../src/notify/telegram/payload.ts";
+import { fit, render as renderWebPush } from "../../src/notify/web-push/payload.ts";
 import { contentOf } from "../../src/permission/content.ts";
 import { readCall } from "../../src/permission/request.ts";
 import { callHook, commandOf } from "../support/approve.ts";

@@ -6,22 +6,18 @@ import fc from "fast-check";
 import type { PushMessage } from "../../src/model/push-message.ts";
 import { newQuestion, type QuestionInput } from "../../src/model/question.ts";
 import { newTask } from "../../src/model/task.ts";
-import type { Destination } from "../../src/notify/channel.ts";
-import { IN_FLIGHT, SHORT_BYTES } from "../../src/notify/channels/web-push/client.ts";
-import { fit, PLAINTEXT_BYTES, render } from "../../src/notify/channels/web-push/payload.ts";
-import {
-  endpointFault,
-  keysFault,
-  toAddress,
-} from "../../src/notify/channels/web-push/subscription.ts";
+import type { Destination } from "../../src/notify/core/channel.ts";
 import {
   composeEndedQuestion,
   composeEndedTask,
   composeQuestion,
   composeTask,
   composeTest,
-} from "../../src/notify/compose.ts";
-import type { Notification } from "../../src/notify/notification.ts";
+} from "../../src/notify/core/compose.ts";
+import type { Notification } from "../../src/notify/core/notification.ts";
+import { IN_FLIGHT, SHORT_BYTES } from "../../src/notify/web-push/client.ts";
+import { fit, PLAINTEXT_BYTES, render } from "../../src/notify/web-push/payload.ts";
+import { endpointFault, keysFault, toAddress } from "../../src/notify/web-push/subscription.ts";
 import { sendMany } from "../support/push-load.ts";
 import { decrypt, startPushService } from "../support/push-service.ts";
 import { SEED } from "../support/random.ts";

@@ -1,7 +1,7 @@
 /** Quiet hours by the wall clock, including the days on which clocks change (§19.1.3). */
 
 import { expect, test } from "bun:test";
-import { isQuiet } from "../../src/notify/prepare.ts";
+import { isQuiet } from "../../src/notify/core/prepare.ts";
 
 const at = (utc: string) => Date.parse(`${utc}:00Z`) / 1000;
 

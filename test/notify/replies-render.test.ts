@@ -4,12 +4,16 @@ import { expect, test } from "bun:test";
 import { systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import { newQuestion } from "../../src/model/question.ts";
-import { ntfy } from "../../src/notify/channels/ntfy/channel.ts";
-import type { NtfyAddress, NtfyRequest } from "../../src/notify/channels/ntfy/payload.ts";
-import { codeOf, readCode, subjectOfTest } from "../../src/notify/codes.ts";
-import { composeEndedQuestion, composeQuestion, composeTest } from "../../src/notify/compose.ts";
-import { codesOf } from "../../src/notify/prepare.ts";
-import { type ReplyConnection, replyKey } from "../../src/notify/reply-source.ts";
+import { codeOf, readCode, subjectOfTest } from "../../src/notify/core/codes.ts";
+import {
+  composeEndedQuestion,
+  composeQuestion,
+  composeTest,
+} from "../../src/notify/core/compose.ts";
+import { codesOf } from "../../src/notify/core/prepare.ts";
+import { ntfy } from "../../src/notify/ntfy/channel.ts";
+import type { NtfyAddress, NtfyRequest } from "../../src/notify/ntfy/payload.ts";
+import { type ReplyConnection, replyKey } from "../../src/notify/replies/source.ts";
 import { createOutbound } from "../../src/outbound/guard.ts";
 import { createSigner } from "../../src/signer.ts";
 

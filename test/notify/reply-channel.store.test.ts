@@ -9,14 +9,14 @@ import { systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import { createIds } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
-import type { Channel, Destination, Verdict } from "../../src/notify/channel.ts";
-import type { Notification } from "../../src/notify/notification.ts";
-import { createReplyReader } from "../../src/notify/reply-reader.ts";
+import type { Channel, Destination, Verdict } from "../../src/notify/core/channel.ts";
+import type { Notification } from "../../src/notify/core/notification.ts";
+import { createReplyReader } from "../../src/notify/replies/reader.ts";
 import {
   type ReplyConnection,
   type ReplyOutcome,
   replyKey,
-} from "../../src/notify/reply-source.ts";
+} from "../../src/notify/replies/source.ts";
 import { startTestApp } from "../support/app.ts";
 import { createAgent, createPerson } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";

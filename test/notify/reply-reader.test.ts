@@ -5,7 +5,7 @@ import { openStore } from "../../db/store/open.ts";
 import { sql } from "../../db/store/sql.ts";
 import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
-import { LEASE } from "../../src/notify/leases.ts";
+import { LEASE } from "../../src/notify/core/leases.ts";
 import { startTestApp, type TestApp } from "../support/app.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
 import { startNtfy, tap } from "../support/ntfy.ts";

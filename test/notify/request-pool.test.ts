@@ -2,9 +2,9 @@
 
 import { expect, test } from "bun:test";
 import { SERVER_STORE } from "../../db/store/read-queue.ts";
-import { IN_FLIGHT } from "../../src/notify/channels/web-push/client.ts";
-import { createRequestPool, REQUESTS, RESERVED } from "../../src/notify/request-pool.ts";
-import type { Release } from "../../src/notify/under-way.ts";
+import { createRequestPool, REQUESTS, RESERVED } from "../../src/notify/core/request-pool.ts";
+import type { Release } from "../../src/notify/core/under-way.ts";
+import { IN_FLIGHT } from "../../src/notify/web-push/client.ts";
 
 test("a lane has what the others leave, and always the requests reserved for it", () => {
   const pool = createRequestPool(20, 4);

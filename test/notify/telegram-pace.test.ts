@@ -1,7 +1,7 @@
 /** The pace of messages as Telegram sees it: when they arrive, not when they are sent (§19.9.3). */
 
 import { expect, test } from "bun:test";
-import { paceOf } from "../../src/notify/channels/telegram/pace.ts";
+import { paceOf } from "../../src/notify/telegram/pace.ts";
 import { createTestClock } from "../support/clock.ts";
 import { seeded } from "../support/random.ts";
 

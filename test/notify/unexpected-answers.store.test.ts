@@ -1,7 +1,7 @@
 /** Answers of something in front of a receiver, such as a login page (§19.5.4, §19.4.3). */
 
 import { expect, test } from "bun:test";
-import { isWebPage } from "../../src/notify/web-page.ts";
+import { isWebPage } from "../../src/notify/core/web-page.ts";
 import { ask, WEBHOOK } from "../support/client.ts";
 import { startNtfyWorld } from "../support/ntfy-world.ts";
 import { startReceiver } from "../support/receiver.ts";

@@ -1,7 +1,7 @@
 /** What browsers get by Web Push, when, and how the answers of their push services are handled (§19.6). */
 
 import { expect, test } from "bun:test";
-import { SHORT_BYTES, TOKEN_AGE } from "../../src/notify/channels/web-push/client.ts";
+import { SHORT_BYTES, TOKEN_AGE } from "../../src/notify/web-push/client.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPerson, createTask, type Person } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";

@@ -7,7 +7,7 @@ import { sql } from "../../db/store/sql.ts";
 import { statement } from "../../db/store/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { WEBHOOK_LIMITS } from "../../src/notification-limits.ts";
-import { LEASE } from "../../src/notify/leases.ts";
+import { LEASE } from "../../src/notify/core/leases.ts";
 import { createProcesses } from "../support/app.ts";
 import { ask, createAgent, createPerson, createTask, type Person } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";

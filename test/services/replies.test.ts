@@ -1,7 +1,7 @@
 /** How much of what comes by a channel looks at the store (§19.8.8). */
 
 import { expect, test } from "bun:test";
-import { CHOICES, codeOf, subjectOfTest } from "../../src/notify/codes.ts";
+import { CHOICES, codeOf, subjectOfTest } from "../../src/notify/core/codes.ts";
 import { createReplies } from "../../src/services/replies.ts";
 import { createSigner } from "../../src/signer.ts";
 import { createTestClock } from "../support/clock.ts";

@@ -1,7 +1,7 @@
 /** The process that listens for replies is killed while people answer: every answer arrives once. */
 
 import { expect, test } from "bun:test";
-import { LEASE } from "../../src/notify/leases.ts";
+import { LEASE } from "../../src/notify/core/leases.ts";
 import { seeded } from "../support/random.ts";
 import { killReplyReaders } from "../support/reply-kills.ts";
 

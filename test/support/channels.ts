@@ -1,10 +1,10 @@
 /** What the contract suite needs for each channel: a stand-in for its service, and its answers. */
 
-import type { ApnsAnswer } from "../../src/notify/channels/apns/classify.ts";
-import type { NtfyAnswer } from "../../src/notify/channels/ntfy/classify.ts";
-import type { TelegramAnswer } from "../../src/notify/channels/telegram/classify.ts";
-import type { CallFailure } from "../../src/notify/channels/telegram/client.ts";
-import type { WebPushAnswer } from "../../src/notify/channels/web-push/classify.ts";
+import type { ApnsAnswer } from "../../src/notify/apns/classify.ts";
+import type { NtfyAnswer } from "../../src/notify/ntfy/classify.ts";
+import type { TelegramAnswer } from "../../src/notify/telegram/classify.ts";
+import type { CallFailure } from "../../src/notify/telegram/client.ts";
+import type { WebPushAnswer } from "../../src/notify/web-push/classify.ts";
 import { type Behaviour, startApple } from "./apple.ts";
 import { DEVICE, type Person } from "./client.ts";
 import type { TestClock } from "./clock.ts";

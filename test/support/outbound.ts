@@ -1,7 +1,7 @@
 /** Outgoing requests for tests: the guard for one account, and what channels connect with. */
 
 import { systemClock } from "../../src/clock.ts";
-import { createHostSlots } from "../../src/notify/host-slots.ts";
+import { createHostSlots } from "../../src/notify/core/host-slots.ts";
 import { createDirectFetch } from "../../src/outbound/direct-fetch.ts";
 import {
   createOutbound,

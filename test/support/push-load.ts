@@ -3,8 +3,8 @@
 import { systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import { newQuestion } from "../../src/model/question.ts";
-import { webPush } from "../../src/notify/channels/web-push/channel.ts";
-import { composeQuestion } from "../../src/notify/compose.ts";
+import { composeQuestion } from "../../src/notify/core/compose.ts";
+import { webPush } from "../../src/notify/web-push/channel.ts";
 import { createSigner } from "../../src/signer.ts";
 import { createNetwork } from "./outbound.ts";
 import type { PushService } from "./push-service.ts";

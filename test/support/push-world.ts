@@ -6,7 +6,7 @@ import { sql } from "../../db/store/sql.ts";
 import { statement } from "../../db/store/statement.ts";
 import type { Cell } from "../../db/store/store.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
-import type { Channel } from "../../src/notify/channel.ts";
+import type { Channel } from "../../src/notify/core/channel.ts";
 import { startTestApp } from "./app.ts";
 import { type AppleOptions, startApple } from "./apple.ts";
 import type { Received } from "./apple-checks.ts";

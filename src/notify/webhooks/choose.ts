@@ -1,7 +1,7 @@
 /** Chooses which of the due messages to send now, in turns of accounts (§19.4.6); pure. */
 
 import { WEBHOOK_LIMITS } from "../../notification-limits.ts";
-import { mayTake } from "../host-slots.ts";
+import { mayTake } from "../core/host-slots.ts";
 
 /** Messages of one account that are under way at once, per process. */
 export const PER_ACCOUNT = 8;

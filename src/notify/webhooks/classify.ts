@@ -2,9 +2,9 @@
 
 import { WEBHOOK_LIMITS } from "../../notification-limits.ts";
 import type { OutboundAnswer, OutboundFault } from "../../outbound/guard.ts";
-import { exponentialDelay } from "../channel.ts";
-import { retryAfter } from "../requests.ts";
-import { isWebPage } from "../web-page.ts";
+import { exponentialDelay } from "../core/channel.ts";
+import { retryAfter } from "../core/requests.ts";
+import { isWebPage } from "../core/web-page.ts";
 
 /** An answer, or why there was none. */
 type WebhookAnswer = OutboundAnswer | { readonly fault: OutboundFault };

@@ -28,7 +28,7 @@ import {
   type NotificationKind,
 } from "../../model/notification.ts";
 import type { Question } from "../../model/question.ts";
-import { planTask, type TaskChange } from "../../notify/plan.ts";
+import { planTask, type TaskChange } from "../../notify/core/plan.ts";
 
 export type NotificationPlans = ReturnType<typeof createNotificationPlans>;
 

@@ -1,7 +1,7 @@
 /** No glyph of the fonts at hand is much wider in a browser than Relay counts it (§14.3.8). */
 
 import { expect } from "bun:test";
-import { fitsRoom } from "../../../src/notify/glyphs.ts";
+import { fitsRoom } from "../../../src/notify/core/glyphs.ts";
 import { startTestApp } from "../../support/app.ts";
 import { browserTests, openPage } from "../../web/browser.ts";
 
