@@ -131,15 +131,14 @@ webTest("a long press chooses on a phone, and what fails says which task it was"
   });
   await stopTime(page);
   await bar(page).getByRole("button", { name: "Delete 8" }).tap();
-  await page.getByText("8 tasks deleted", { exact: true }).waitFor();
+  await page.getByText("Deleting 8 tasks", { exact: true }).waitFor();
   await agent.send(`PATCH /v1/tasks/${ids[7]}`, { status: "done" });
   await resumeTime(page);
   await page.clock.fastForward(6_100);
   await until(() => deleted.length === 6);
   expect(refused).toBe(1);
   await page.clock.fastForward(7_100);
-  await page.getByText("Task 8: It was finished meanwhile.").waitFor();
-  await page.getByText("Task not deleted", { exact: true }).waitFor();
+  await page.getByText("Task not deleted: Task 8. It was finished meanwhile.").waitFor();
   await until(async () => (await statuses()).join() === `${"gone,".repeat(7)}done`);
   expect(most).toBe(4);
   // Each was sent once, except for the one that was refused.

@@ -7,10 +7,10 @@ import { type DESK, openProfile, untilLive } from "./browser.ts";
 export const sheet = (page: Page) => page.getByRole("dialog");
 export const bars = (page: Page) => page.getByRole("region", { name: "Recent changes" });
 export const undo = (page: Page) => page.getByRole("button", { name: "Undo", exact: true });
+export const toast = (page: Page, text: string) => page.getByRole("status").getByText(text);
 export const row = (page: Page, title: string) => page.locator("main li", { hasText: title });
 export const finish = (page: Page, title: string) =>
   page.getByRole("button", { name: `Finish: ${title}` });
-export const stored = (page: Page) => page.evaluate(() => localStorage.getItem("relay.changes"));
 
 /** Requests that change tasks or agents, by the names of their procedures. */
 export function changesIn(from: Page | BrowserContext): string[] {
@@ -42,11 +42,16 @@ export async function openTasks(
     await untilLive(page);
     return page;
   };
-  const statusOf = async (title: string) => {
-    const { status, body } = await agent.send(`GET /v1/tasks/${ids[title]}`);
-    return status === 200 ? body.status : "gone";
+  /** The task, after the agent has changed it if `change` is given. */
+  const taskOf = async (title: string, change?: object) => {
+    const method = change ? "PATCH" : "GET";
+    return (await agent.send(`${method} /v1/tasks/${ids[title]}`, change)).body;
   };
-  return { person, agent, ids, context, tab, page: await tab(), statusOf };
+  const statusOf = async (title: string) => {
+    const { id, status } = await taskOf(title);
+    return id ? status : "gone";
+  };
+  return { person, agent, ids, context, tab, page: await tab(), taskOf, statusOf };
 }
 
 export async function remove(page: Page, title: string): Promise<void> {

@@ -1,12 +1,12 @@
-/** Changes that can be undone: shown at once, sent after some seconds or when the page is left, never lost. */
+/** Changes that can be undone: ends of tasks are sent at once, deletions after some seconds in the page. */
 
 import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
 import { createAgent } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { browserTests, DESK, expectComplaints, go, PHONE, press, untilLive } from "./browser.ts";
+import { browserTests, DESK, go, goOffline, keptIn, PHONE, press, untilLive } from "./browser.ts";
 import { untilFocused } from "./keys.ts";
-import { drawn, expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
+import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
 import { resumeTime, stopTime } from "./page-time.ts";
 import {
   bars,
@@ -16,7 +16,7 @@ import {
   remove,
   row,
   sheet,
-  stored,
+  toast,
   undo,
 } from "./undo-scene.ts";
 
@@ -26,38 +26,42 @@ const app = await startTestApp();
 /** Folder for screenshots to look at; none when unset. */
 const PICTURES = process.env.RELAY_TEST_PICTURES;
 
-webTest("a finished task can be undone by the keyboard, and is sent after 6 seconds", async () => {
-  const { page, statusOf } = await openTasks(app.url, ["Fix the login", "Another"]);
+webTest("a finished task is sent at once, and undone by the keyboard for 6 seconds", async () => {
+  const { page, taskOf, statusOf } = await openTasks(app.url, ["Fix the login", "Another"]);
   const requests = changesIn(page);
+  const before = { status: "in_progress", progress: 40 };
+  await taskOf("Fix the login", before);
+  await row(page, "Fix the login").getByText("40%").waitFor();
   await stopTime(page);
-  await press(finish(page, "Fix the login"));
+  await finish(page, "Fix the login").press("Enter");
   await bars(page).getByText("Task finished Fix the login").waitFor();
   await page
     .getByRole("status")
     .getByText("Task finished: Fix the login. Press Control Z to undo.")
     .waitFor();
   await finish(page, "Fix the login").waitFor({ state: "detached" });
+  expect(await taskOf("Fix the login")).toMatchObject({ status: "done", progress: 100 });
   // The focus is where the row was, and the bar hides no control.
   await untilFocused(page, /^(a|button): /);
-  await stopTime(page, 5_000);
   await page.keyboard.press("Control+z");
   await finish(page, "Fix the login").waitFor();
+  await page.getByRole("status").getByText("Undone").waitFor();
   expect(await bars(page).count()).toBe(0);
-  expect(requests).toEqual([]);
+  expect(await taskOf("Fix the login")).toMatchObject(before);
 
   // The time does not run out while the focus is on the button.
-  await press(finish(page, "Fix the login"));
+  await finish(page, "Fix the login").press("Enter");
   await undo(page).focus();
   await resumeTime(page);
   await page.clock.fastForward(20_000);
-  expect(await statusOf("Fix the login")).toBe("todo");
   await page.keyboard.press("Enter");
   await untilFocused(page, /^a: Fix the login/);
-  expect(await stored(page)).toBeNull();
+  expect(await taskOf("Fix the login")).toMatchObject(before);
 
   // In a field, the keys undo typing.
   await stopTime(page);
-  await press(finish(page, "Fix the login"));
+  await finish(page, "Fix the login").press("Enter");
+  await undo(page).waitFor();
   await go(page, "search");
   const field = page.getByRole("searchbox");
   await field.fill("x");
@@ -65,10 +69,9 @@ webTest("a finished task can be undone by the keyboard, and is sent after 6 seco
   await undo(page).waitFor();
   await resumeTime(page);
   await page.clock.fastForward(6_100);
-  await until(async () => (await statusOf("Fix the login")) === "done");
-  await until(async () => (await stored(page)) === null);
-  expect(await undo(page).count()).toBe(0);
-  expect(requests).toEqual(["tasks.update"]);
+  await undo(page).waitFor({ state: "detached" });
+  expect(await statusOf("Fix the login")).toBe("done");
+  expect(requests).toEqual(Array.from({ length: 5 }, () => "tasks.update"));
 });
 
 for (const [name, size, touch] of [
@@ -104,7 +107,7 @@ for (const [name, size, touch] of [
       // The bars take room of their own: the end of the view can be scrolled above them.
       await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
       const end = (await row(page, "Third").boundingBox())!;
-      const bar = (await bars(page).getByText("Task deleted").first().boundingBox())!;
+      const bar = (await bars(page).getByText("Deleting task").first().boundingBox())!;
       expect(end.y + end.height).toBeLessThanOrEqual(bar.y);
       if (PICTURES) await page.screenshot({ path: `${PICTURES}/undo-${name}.png` });
       await undo(page).last()[touch ? "tap" : "click"]();
@@ -114,15 +117,15 @@ for (const [name, size, touch] of [
       // In an open sheet, the bar is part of it.
       await page.getByRole("link", { name: "Third" }).click();
       await sheet(page).getByRole("button", { name: "Cancel task" }).click();
-      await sheet(page).getByText("Cancelled", { exact: true }).waitFor();
+      await sheet(page).getByRole("button", { name: "Reopen" }).waitFor();
       await sheet(page).getByText("Task cancelled Third").waitFor();
       await untilSettled(page);
       await expectNoOverflow(page);
       expect(await violations(page, "[role=dialog]")).toEqual([]);
       if (PICTURES) await page.screenshot({ path: `${PICTURES}/undo-sheet-${name}.png` });
       await undo(page).last()[touch ? "tap" : "click"]();
-      await sheet(page).getByText("To do", { exact: true }).waitFor();
-      // What was undone in time was never sent.
+      await sheet(page).getByRole("button", { name: "Cancel task" }).waitFor();
+      // A deletion that was undone in time is never sent.
       await page.clock.setSystemTime(at);
       await page.clock.fastForward(6_100);
       await until(async () => (await agent.send(`GET /v1/tasks/${ids[long]}`)).status === 404);
@@ -131,47 +134,80 @@ for (const [name, size, touch] of [
   );
 }
 
-webTest("a change is kept over a reload, and is sent when the page is left or hidden", async () => {
-  // A deletion that was sent while the page was left is confirmed by a second one.
-  expectComplaints(/404/);
-  const { page, statusOf } = await openTasks(app.url, ["Reloaded", "Left", "Hidden"]);
-  const requests = changesIn(page);
+webTest("a page that is closed before its time is over deletes nothing, and said so", async () => {
+  const { page, statusOf } = await openTasks(app.url, ["Stays"]);
   await stopTime(page);
-  await remove(page, "Reloaded");
+  await remove(page, "Stays");
+  await bars(page).getByText("If you close this page, it stays.").waitFor();
   await page.reload();
-  await undo(page).waitFor();
   await untilLive(page);
-  expect(await row(page, "Reloaded").count()).toBe(0);
-  expect(requests).toEqual([]);
-  expect(await statusOf("Reloaded")).toBe("todo");
-  await undo(page).click();
-  await row(page, "Reloaded").waitFor();
-  await remove(page, "Reloaded");
-  await page.reload();
+  await row(page, "Stays").waitFor();
+  expect(await undo(page).count()).toBe(0);
+  expect(await statusOf("Stays")).toBe("todo");
+});
+
+webTest("after a sleep, a deletion can be undone for 6 seconds more", async () => {
+  const { page, statusOf } = await openTasks(app.url, ["Asleep"]);
+  await remove(page, "Asleep");
+  await page.clock.fastForward(3_600_000);
   await undo(page).waitFor();
-  await untilLive(page);
-  await resumeTime(page);
+  expect(await statusOf("Asleep")).toBe("todo");
   await page.clock.fastForward(6_100);
-  await until(async () => (await statusOf("Reloaded")) === "gone");
+  await until(async () => (await statusOf("Asleep")) === "gone");
+  await undo(page).waitFor({ state: "detached" });
+});
 
-  await remove(page, "Left");
-  await page.goto("about:blank");
-  await until(async () => (await statusOf("Left")) === "gone");
-  await page.goto(`${app.url}/#/tasks`);
+webTest(
+  "what was changed meanwhile is neither undone nor deleted, and the page says so",
+  async () => {
+    const { page, taskOf, statusOf } = await openTasks(app.url, ["Noted", "Finished", "Worked on"]);
+    await stopTime(page);
+    await press(finish(page, "Noted"));
+    await undo(page).waitFor();
+    // The agent says itself that it is done.
+    await taskOf("Noted", { status: "done", status_note: "All tests pass" });
+    await undo(page).click();
+    await toast(page, "Task not reopened: Noted. It was changed meanwhile.").waitFor();
+    expect(await taskOf("Noted")).toMatchObject({ status: "done", status_note: "All tests pass" });
+
+    await remove(page, "Finished");
+    await remove(page, "Worked on");
+    await taskOf("Finished", { status: "done" });
+    await taskOf("Worked on", { progress: 50 });
+    await resumeTime(page);
+    await page.clock.fastForward(6_100);
+    await toast(page, "Task not deleted: Finished. It was finished meanwhile.").waitFor();
+    expect(await statusOf("Finished")).toBe("done");
+    await until(async () => (await statusOf("Worked on")) === "gone");
+  },
+);
+
+webTest("a task that its agent has just finished cannot be reopened by Undo", async () => {
+  const { page, taskOf } = await openTasks(app.url, ["Theirs"]);
+  // The page shows what it kept, since its stream does not begin.
+  await until(async () => (await keptIn(page, "tasks")).length === 1);
+  await page.route("**/v1/events", () => {});
+  await page.reload();
+  await finish(page, "Theirs").waitFor();
+  await taskOf("Theirs", { status: "done" });
+  await press(finish(page, "Theirs"));
+  await finish(page, "Theirs").waitFor({ state: "detached" });
+  expect(await undo(page).count()).toBe(0);
+});
+
+webTest("without the server nothing changes, and the page says so", async () => {
+  const { page, statusOf } = await openTasks(app.url, ["Finish me", "Delete me"]);
+  await goOffline(page);
+  await press(finish(page, "Finish me"));
+  await toast(page, "Task not finished: Finish me. Can't reach the server.").waitFor();
+  await remove(page, "Delete me");
+  await page.clock.fastForward(6_100);
+  await toast(page, "Task not deleted: Delete me. Couldn't reach the server. Try again.").waitFor();
+  await row(page, "Delete me").waitFor();
+  await finish(page, "Finish me").waitFor();
+  await page.context().setOffline(false);
   await untilLive(page);
-  await row(page, "Hidden").waitFor();
-  expect(await undo(page).count()).toBe(0);
-
-  await press(finish(page, "Hidden"));
-  await finish(page, "Hidden").waitFor({ state: "detached" });
-  await page.evaluate(() => {
-    Object.defineProperty(document, "hidden", { configurable: true, get: () => true });
-    document.dispatchEvent(new Event("visibilitychange"));
-  });
-  await until(async () => (await statusOf("Hidden")) === "done");
-  await until(async () => (await stored(page)) === null);
-  // Nothing that was sent is offered for undo.
-  expect(await undo(page).count()).toBe(0);
+  expect([await statusOf("Finish me"), await statusOf("Delete me")]).toEqual(["todo", "todo"]);
 });
 
 webTest("signing out sends what waits", async () => {
@@ -186,27 +222,22 @@ webTest("signing out sends what waits", async () => {
   expect((await person.send("GET /v1/account")).status).toBe(200);
 });
 
-webTest("a deleted agent disappears with all it has, and Undo brings everything back", async () => {
+webTest("a deleted agent leaves the list, and Undo brings it back", async () => {
   const { page, agent, person, statusOf } = await openTasks(app.url, ["Its task"]);
   const other = await createAgent(app.url, person, "Stays");
+  const card = (label: string) => row(page, label).locator("a");
   await go(page, `agents/${agent.key.id}/key`);
   await stopTime(page);
   await page.getByRole("button", { name: "Delete agent" }).click();
   await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
-  await bars(page).getByText(`Agent deleted ${agent.key.label}`).waitFor();
-  expect(await page.getByRole("listitem").filter({ hasText: "Stays" }).count()).toBe(1);
-  // Its key works until then, and what it asks is there after an undo.
-  expect(
-    (await agent.send("POST /v1/questions", { prompt: "Still here?", kind: "confirm" })).status,
-  ).toBe(201);
-  await go(page, "questions");
-  await page.getByText("All caught up").waitFor();
-  await drawn(page);
-  expect(await page.getByText("Still here?").count()).toBe(0);
+  await bars(page).getByText(`Deleting agent ${agent.key.label}`).waitFor();
+  await card("Stays").waitFor();
+  expect(await card(agent.key.label).count()).toBe(0);
+  // It works until then.
+  expect((await agent.send("GET /v1/tasks")).status).toBe(200);
   await undo(page).click();
-  await page.getByText("Still here?").waitFor();
-  await go(page, "tasks");
-  await row(page, "Its task").waitFor();
+  await card(agent.key.label).waitFor();
+  await untilFocused(page, new RegExp(`^a: ${agent.key.label}`));
 
   await go(page, `agents/${agent.key.id}/key`);
   await page.getByRole("button", { name: "Delete agent" }).click();
@@ -216,4 +247,6 @@ webTest("a deleted agent disappears with all it has, and Undo brings everything 
   await until(async () => (await statusOf("Its task")) === "gone");
   expect((await agent.send("GET /v1/tasks")).status).toBe(401);
   expect((await other.send("GET /v1/tasks")).status).toBe(200);
+  await go(page, "tasks");
+  await row(page, "Its task").waitFor({ state: "detached" });
 });

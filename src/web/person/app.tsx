@@ -31,8 +31,7 @@ import { watchQuestions } from "./questions/notifications.ts";
 import { QuestionView } from "./questions/question-view.tsx";
 import { QuestionsView } from "./questions/questions.tsx";
 import { closeQuestion, go, KeptRoute, type Route, useRoute } from "./route.ts";
-import { UndoBars } from "./undo.tsx";
-import { SessionContext, useSession, useStore } from "./use-store.ts";
+import { SessionContext, useSession, useStore, useUndoable } from "./use-store.ts";
 import {
   AccountView,
   AgentsView,
@@ -50,6 +49,7 @@ import {
   Shortcuts,
   Start,
   TasksView,
+  UndoBars,
 } from "./views.ts";
 
 const SECTIONS = [
@@ -148,6 +148,7 @@ function SignedIn() {
   useEffect(() => watchQuestions(store), [store]);
   useEffect(() => after(LOAD_VIEWS_AFTER, () => void loadViews()), []);
   useTitle(route);
+  const some_undoable = useUndoable().length > 0;
   const [shortcuts, setShortcuts] = useState(false);
   const { list, list_key, view_key, from } = useKeptList(route);
   useGlobalKeys({
@@ -208,7 +209,9 @@ function SignedIn() {
           )}
         </main>
         <Dock className="sticky bottom-[calc(4.5rem+env(safe-area-inset-bottom))] z-20 mx-auto mt-4 w-full max-w-md px-4 short:bottom-3 md:bottom-6" />
-        <UndoBars />
+        <Boundary>
+          <Suspense>{some_undoable && <UndoBars />}</Suspense>
+        </Boundary>
       </div>
       <Announcer />
       <Boundary>

@@ -5,6 +5,7 @@ import type { Key, Task } from "../state/api.ts";
 import type { KeptAnswer } from "../state/kept-answers.ts";
 import type { Session } from "../state/session.ts";
 import type { Store } from "../state/store.ts";
+import type { Undoable } from "../state/undo.ts";
 
 export const SessionContext = createContext<Session | null>(null);
 
@@ -31,6 +32,12 @@ export const useTask = (id: string): Task | undefined => useStore(({ all }) => a
 export function useKeptAnswers(): readonly KeptAnswer[] {
   const { keptAnswers } = useSession();
   return useSyncExternalStore(keptAnswers.subscribe, keptAnswers.all);
+}
+
+/** Changes that can be undone, and those that are being made. */
+export function useUndoable(): readonly Undoable[] {
+  const { undo } = useSession();
+  return useSyncExternalStore(undo.subscribe, undo.all);
 }
 
 export const labelOf = (key: Key | undefined): string => key?.label ?? "An agent";

@@ -60,6 +60,7 @@ export const SignOutHere = later(
 export const WriteToAgent = later(
   async () => (await import("./agents/write-to-agent.tsx")).WriteToAgent,
 );
+export const UndoBars = later(async () => (await import("./undo.tsx")).UndoBars);
 export const Shortcuts = later(async () => (await import("./shortcuts.tsx")).Shortcuts);
 
 /**

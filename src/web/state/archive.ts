@@ -37,8 +37,7 @@ export function createArchive(store: Store) {
     for (const kind of KINDS) {
       const table = change.objectStore(kind);
       for (const id of dirty[kind]) {
-        // A waiting change can still be undone.
-        const value = store.held(kind, id);
+        const value = store.all[kind].get(id);
         if (value) table.put(value);
         else table.delete(id);
       }

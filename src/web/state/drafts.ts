@@ -71,8 +71,8 @@ export const editOf = (task_id: string): string => `edit ${task_id}`;
 /** What a draft is about. `status`: null while it can still be sent. */
 type Subject = LateSubject & { readonly status: Refusal | null };
 
-const questionOf: SubjectOf = ({ held }, id) => {
-  const { key_id, prompt = "", status = "gone" } = held("questions", id) ?? {};
+const questionOf: SubjectOf = ({ all }, id) => {
+  const { key_id, prompt = "", status = "gone" } = all.questions.get(id) ?? {};
   return { id, ...(key_id && { key_id }), prompt, status: status === "pending" ? null : status };
 };
 
@@ -82,12 +82,12 @@ type SubjectOf = (store: Store, id: string) => Subject;
 const SUBJECTS: Readonly<Record<string, SubjectOf>> = {
   answer: questionOf,
   note: questionOf,
-  edit({ held }, id) {
-    const { key_id, title: prompt = "" } = held("tasks", id) ?? {};
+  edit({ all }, id) {
+    const { key_id, title: prompt = "" } = all.tasks.get(id) ?? {};
     return { id, ...(key_id && { key_id }), prompt, status: key_id ? null : "task" };
   },
-  message({ held }, id) {
-    const key = held("keys", id);
+  message({ all }, id) {
+    const key = all.keys.get(id);
     return { id, prompt: key?.label ?? "", status: key ? null : "agent" };
   },
 };

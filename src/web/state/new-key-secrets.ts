@@ -74,9 +74,9 @@ export function forgetNewKeySecret(id?: string): void {
 }
 
 /** Drops secrets of keys that were deleted, once the keys are loaded. */
-export function forgetObsoleteSecrets({ held, loads }: Store): void {
+export function forgetObsoleteSecrets({ all, loads }: Store): void {
   if (loads() === 0) return;
-  for (const { id } of secrets.get()) if (!held("keys", id)) forgetNewKeySecret(id);
+  for (const { id } of secrets.get()) if (!all.keys.has(id)) forgetNewKeySecret(id);
 }
 
 /** Stores both halves; where storage is full, a reload loses the secret. */

@@ -1,6 +1,7 @@
 /** The session of this browser: the token and everything that depends on it. */
 
 import { randomText } from "../../client/idempotency.ts";
+import { pause, systemTimers } from "../../client/timers.ts";
 import { onWorkerMessage } from "../messages.ts";
 import { createObservable } from "../observable.ts";
 import { type Api, createApi, faultOf } from "./api.ts";
@@ -31,7 +32,7 @@ import {
   successorsOf,
   TOKEN_KEY,
 } from "./token.ts";
-import { createWaitingChanges, unmadeChanges, type WaitingChanges } from "./waiting-changes.ts";
+import { createUndo, type Undo } from "./undo.ts";
 import { ownWorker, registerWorker } from "./worker.ts";
 
 /** A sign-in of this browser, and the parts that work for it until sign-out. */
@@ -48,12 +49,15 @@ export interface Session {
   readonly archive: Archive;
   readonly receipts: Receipts;
   readonly keptAnswers: KeptAnswers;
-  readonly waitingChanges: WaitingChanges;
+  readonly undo: Undo;
   /** A new number for each sign-in; replacing the token keeps it. */
   readonly number: number;
   /** Aborts at sign-out: results of calls in flight are dropped. */
   readonly ended: AbortController;
 }
+
+/** Most seconds that a sign-out waits for deletions to be sent. */
+const FLUSH = 10;
 
 /** Why nobody is signed in. */
 export type SignOutReason = "never" | "signed out" | "deleted" | "refused" | "ended";
@@ -97,9 +101,7 @@ function open(token: string, { is_new = false, before }: { is_new?: boolean; bef
   const receipts = before?.receipts ?? createReceipts(options);
   const accountId = () => local.get(ACCOUNT);
   const keptAnswers = before?.keptAnswers ?? createKeptAnswers({ ...options, accountId });
-  const waitingChanges =
-    before?.waitingChanges ??
-    createWaitingChanges({ ...options, accountId, token: () => session.get()?.token ?? null });
+  const undo = before?.undo ?? createUndo(ended.signal);
   const sync = startSync({ token, api, pace, store, signIns, archive, onEnded, onRefused });
   const number = before?.number ?? ++sign_ins;
   session.set({
@@ -113,7 +115,7 @@ function open(token: string, { is_new = false, before }: { is_new?: boolean; bef
     archive,
     receipts,
     keptAnswers,
-    waitingChanges,
+    undo,
     sync,
     ended,
   });
@@ -190,7 +192,6 @@ export function signIn(token: string, account_id: string, is_new = false): void 
   keepToken(token);
   restoreUnsent(account_id);
   restoreDrafts(account_id);
-  unmadeChanges.set([]);
   open(token, { is_new });
 }
 
@@ -275,7 +276,7 @@ export async function signOut(ends: SignOutScope): Promise<boolean> {
     });
     return false;
   }
-  await old?.waitingChanges.flush();
+  await Promise.race([old?.undo.flush(), pause(systemTimers, FLUSH)]);
   const pushed = pushChannel();
   // The server deletes a push channel with its sign-in, but this sign-in stays.
   if (ends === "nothing" && old && pushed) {
@@ -320,7 +321,6 @@ export async function leave(why: SignOutReason): Promise<void> {
   if (kept !== null && kept !== session.get()?.token) return follow(kept);
   sign_out_reason = why;
   const is_forced = why === "refused" || why === "ended";
-  if (is_forced) unmadeChanges.set(session.get()?.waitingChanges.waiting() ?? []);
   session.get()?.ended.abort();
   if (is_forced) rememberUnsent(local.get(ACCOUNT));
   if (is_forced) rememberDrafts();

@@ -6,7 +6,6 @@
 import { after, now } from "../clock.ts";
 import { createListeners } from "../observable.ts";
 import type { Account, Fault, Key, Question, Status, Task } from "./api.ts";
-import { type Covers, createCovered } from "./covers.ts";
 import { createTaskOrder } from "./task-order.ts";
 
 /**
@@ -21,9 +20,6 @@ export interface Resources {
   readonly questions: Question;
 }
 export type Kind = keyof Resources;
-
-/** The ids by which a resource may be covered. */
-type Subject = { readonly id: string } & Partial<Pick<Question, "key_id" | "task_id">>;
 
 const KINDS: readonly Kind[] = ["keys", "tasks", "questions"];
 
@@ -66,7 +62,6 @@ export function createStore() {
 
   const { subscribe, tell } = createListeners();
   const changes = createListeners<[kind: Kind, id: string]>();
-  const covered = createCovered();
   let cancel: (() => void) | null = null;
 
   const notify = () => {
@@ -89,37 +84,32 @@ export function createStore() {
     gone.has(value.id) || ("key_id" in value && gone.has(value.key_id));
 
   const put = <K extends Kind>(kind: K, value: Resources[K]) => {
-    const before = held(kind, value.id);
+    const map = all[kind] as Map<string, Resources[K]>;
+    const before = map.get(value.id);
     if (before && isOlder(kind, value, before)) return;
-    show(kind, value.id, covered.put(kind, value));
+    map.set(value.id, value);
+    if (kind === "tasks") order.put(value as Task, before as Task | undefined);
+    noteChange(kind, value.id);
   };
 
-  const held = <K extends Kind>(kind: K, id: string): Resources[K] | undefined =>
-    covered.get(kind, id) ?? (all[kind] as Map<string, Resources[K]>).get(id);
+  const drop = (kind: Kind, id: string) => {
+    const before = all[kind].get(id);
+    if (!before) return;
+    all[kind].delete(id);
+    if (kind === "tasks") order.remove(before as Task);
+    noteChange(kind, id);
+  };
 
-  /** Changes what the views see of a resource; null: nothing. */
-  const show = <K extends Kind>(kind: K, id: string, value: Resources[K] | null) => {
-    const map = all[kind] as Map<string, Resources[K]>;
-    const before = map.get(id);
-    if (value) map.set(id, value);
-    else map.delete(id);
-    if (kind === "tasks" && value) order.put(value as Task, before as Task | undefined);
-    else if (kind === "tasks" && before) order.remove(before as Task);
+  const noteChange = (kind: Kind, id: string) => {
     versions[kind]++;
     changes.tell(kind, id);
     changed();
   };
 
-  const drop = (kind: Kind, id: string) => {
-    if (covered.remove(kind, id) || all[kind].has(id)) show(kind, id, null);
-  };
-
   const dropKey = (key_id: string) => {
     drop("keys", key_id);
     for (const kind of ["tasks", "questions"] as const) {
-      for (const one of [...all[kind].values(), ...covered.values(kind)]) {
-        if (one.key_id === key_id) drop(kind, one.id);
-      }
+      for (const one of [...all[kind].values()]) if (one.key_id === key_id) drop(kind, one.id);
     }
   };
 
@@ -136,23 +126,6 @@ export function createStore() {
     /** Changes with each event of the inbox. */
     inboxVersion: (key_id: string): number => inboxes.get(key_id) ?? 0,
     unreadOf: (key_id: string): number | undefined => unread.get(key_id),
-
-    /** The resource as the server has it, also while a waiting change covers it. */
-    held,
-
-    /** Sets what waiting changes cover. Views see it accordingly; {@link held} is not affected. */
-    cover(covers: Covers): void {
-      const changed = covered.set(covers);
-      if (changed.size === 0) return;
-      for (const kind of KINDS) {
-        const ids = new Set<string>();
-        for (const one of [...all[kind].values(), ...covered.values(kind)]) {
-          const { id, key_id = "", task_id }: Subject = one;
-          if (changed.has(id) || changed.has(key_id) || changed.has(task_id ?? "")) ids.add(id);
-        }
-        for (const id of ids) show(kind, id, covered.put(kind, held(kind, id)!));
-      }
-    },
 
     /** Calls a listener after changes, at most once per frame. */
     subscribe,
@@ -211,7 +184,7 @@ export function createStore() {
       account ??= kept.account;
       const fill = <K extends Kind>(kind: K, values: readonly Resources[K][]) => {
         for (const value of values) {
-          if (!held(kind, value.id) && !isGone(value)) put(kind, value);
+          if (!all[kind].has(value.id) && !isGone(value)) put(kind, value);
         }
       };
       fill("keys", kept.keys);
@@ -245,7 +218,7 @@ export function createStore() {
       const { updated, listed } = loading;
       loading = null;
       for (const kind of KINDS) {
-        for (const { id } of [...all[kind].values(), ...covered.values(kind)]) {
+        for (const { id } of [...all[kind].values()]) {
           if (!updated.has(id) && !listed.has(id)) drop(kind, id);
         }
       }

@@ -6,6 +6,8 @@ import type { Priority, Status, Task } from "./api.ts";
 export const STATUSES = ["in_progress", "todo", "done", "cancelled"] as const satisfies Status[];
 export const PRIORITIES = ["urgent", "high", "medium", "low"] as const satisfies Priority[];
 
+export const isOpen = (status: Status): boolean => status === "todo" || status === "in_progress";
+
 const RANK: Readonly<Record<Priority, number>> = { urgent: 0, high: 1, medium: 2, low: 3 };
 
 /**
@@ -13,8 +15,7 @@ const RANK: Readonly<Record<Priority, number>> = { urgent: 0, high: 1, medium: 2
  * finished tasks by their last change.
  */
 function compare(a: Task, b: Task): number {
-  const open = a.status === "todo" || a.status === "in_progress";
-  const by = open
+  const by = isOpen(a.status)
     ? RANK[a.priority] - RANK[b.priority] || b.created_at - a.created_at
     : b.updated_at - a.updated_at;
   return by || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);

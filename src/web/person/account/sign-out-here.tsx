@@ -2,30 +2,16 @@
 
 import { leave } from "../../state/session.ts";
 import { Confirm } from "../../ui/dialog.tsx";
-import { useWaitingChanges } from "../use-change.ts";
-import { useKeptAnswers, useSession, useStore } from "../use-store.ts";
+import { useKeptAnswers } from "../use-store.ts";
 
 export function UnsentWarning() {
-  const { waitingChanges } = useSession();
-  const answers = useKeptAnswers().filter(({ refused }) => refused === null).length;
-  // While connected, the sign-out sends them.
-  const live = useStore((store) => store.connection() === "live");
-  useWaitingChanges();
-  const changes = live ? 0 : waitingChanges.waiting().length;
-  return (
-    <>
-      {answers > 0 && <Lost count={answers} what="answer" />}
-      {changes > 0 && <Lost count={changes} what="change" />}
-    </>
-  );
-}
-
-function Lost({ count, what }: { count: number; what: "answer" | "change" }) {
+  const count = useKeptAnswers().filter(({ refused }) => refused === null).length;
+  if (count === 0) return null;
   return (
     <p className="mb-3 font-medium text-danger">
       {count === 1
-        ? `1 ${what} hasn't been sent yet. It's lost if you sign out now.`
-        : `${count} ${what}s haven't been sent yet. They're lost if you sign out now.`}
+        ? "1 answer hasn't been sent yet. It's lost if you sign out now."
+        : `${count} answers haven't been sent yet. They're lost if you sign out now.`}
     </p>
   );
 }

@@ -12,7 +12,6 @@ import { Problem } from "../../ui/parts.tsx";
 import { useAction } from "../../ui/use-action.ts";
 import { Frame } from "../frame.tsx";
 import { AnswerQuote } from "../questions/kept-answers.tsx";
-import { UnmadeChanges } from "../undo.tsx";
 import { CodeForm } from "./pair.tsx";
 import { BackInForm } from "./recovery/back-in.tsx";
 
@@ -93,7 +92,6 @@ export function Welcome() {
               What you had typed is kept until you leave this page: sign in to the same account.
             </p>
           )}
-          <UnmadeChanges />
         </div>
       )}
       {mode === "off" && !was_ended && (

@@ -9,9 +9,9 @@ import { classes } from "../../ui/classes.ts";
 import { FieldForm } from "../../ui/field-form.tsx";
 import { BackLink, Facts, Heading, Section } from "../../ui/parts.tsx";
 import { TrialNote, useTrialEnd } from "../account/trial.tsx";
+import { deleteAgent } from "../changes.ts";
 import { RefusedAnswers } from "../questions/kept-answers.tsx";
 import { go, useRoute } from "../route.ts";
-import { useChange } from "../use-change.ts";
 import { useKey, useSession } from "../use-store.ts";
 import { clientName } from "../words.ts";
 import { Access, ReplaceKey } from "./access.tsx";
@@ -133,10 +133,11 @@ function SetupPart({ agent }: { agent: Key }) {
 }
 
 function KeyPart({ agent }: { agent: Key }) {
-  const change = useChange();
+  const session = useSession();
   const in_trial = useTrialEnd() !== null;
   const remove = () => {
-    if (change("delete agent", [agent])) go("agents", { replace: true });
+    deleteAgent(session, agent);
+    go("agents", { replace: true });
   };
   const { last_client, last_host, last_used_at } = agent;
   return (

@@ -10,6 +10,7 @@ import { Part } from "../../ui/boundary.tsx";
 import { ButtonLink } from "../../ui/button.tsx";
 import { Badge, Empty, Heading, NotConnected, Skeleton } from "../../ui/parts.tsx";
 import { TrialNote, useTrialEnd } from "../account/trial.tsx";
+import { useDeleting } from "../changes.ts";
 import { useSession, useStore } from "../use-store.ts";
 import { clientName } from "../words.ts";
 import { WriteButton } from "../write-button.tsx";
@@ -66,7 +67,8 @@ export function AgentsView() {
   useLastUse();
   useUnread();
   const in_trial = useTrialEnd() !== null;
-  const keys = useStore((store) => store.keys());
+  const deleting = useDeleting();
+  const keys = useStore((store) => store.keys()).filter(({ id }) => !deleting.has(id));
   const known = useStore((store) => store.knownAt() !== null || store.versions.keys > 0);
   const offline = useStore((store) => store.connection() === "offline");
   return (

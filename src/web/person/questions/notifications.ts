@@ -103,7 +103,7 @@ function sayShown(
 ): void {
   const { event, question_id = "", reply } = push;
   if (!document.hasFocus() || document.hidden || store.connection() !== "live") return;
-  if (event !== "question" || store.held("questions", question_id)) reply.postMessage(0);
+  if (event !== "question" || store.all.questions.has(question_id)) reply.postMessage(0);
   else if (looks > 1) after(LOOK_EVERY, () => sayShown(push, store, looks - 1));
 }
 

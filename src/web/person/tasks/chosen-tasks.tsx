@@ -1,27 +1,22 @@
 /** The bar that finishes or deletes the chosen tasks. */
 
 import { Check, Trash2, X } from "lucide-react";
-import type { Task } from "../../state/api.ts";
-import { isOpen } from "../../state/changes.ts";
+import { isOpen } from "../../state/task-order.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { InDock } from "../../ui/dock.tsx";
 import { useTrialEnd } from "../account/trial.tsx";
-import { useChange } from "../use-change.ts";
+import { deleteTasks, endTasks } from "../changes.ts";
 import { useSession, useStore } from "../use-store.ts";
 import type { Choice } from "./use-choice.ts";
 
 export function ChosenTasks({ choice }: { choice: Choice }) {
-  const { store } = useSession();
-  const change = useChange();
+  const session = useSession();
   const in_trial = useTrialEnd() !== null;
   useStore(({ versions }) => versions.tasks);
   const { chosen, stop, chooseAll } = choice;
   if (!chosen) return null;
-  const tasks = [...chosen].flatMap((id) => store.all.tasks.get(id) ?? []);
+  const tasks = [...chosen].flatMap((id) => session.store.all.tasks.get(id) ?? []);
   const open = tasks.filter(({ status }) => isOpen(status));
-  const act = (action: "finish" | "delete", some: readonly Task[]) => {
-    if (some.length > 0 && change(action, some)) stop();
-  };
   return (
     <InDock>
       <section
@@ -44,7 +39,10 @@ export function ChosenTasks({ choice }: { choice: Choice }) {
             variant="primary"
             className="flex-1"
             disabled={open.length === 0}
-            onClick={() => act("finish", open)}
+            onClick={() => {
+              stop();
+              void endTasks(session, "done", open);
+            }}
           >
             <Check aria-hidden className="size-4" />
             {`Finish ${open.length}`}
@@ -54,7 +52,10 @@ export function ChosenTasks({ choice }: { choice: Choice }) {
               variant="warning"
               className="flex-1"
               disabled={tasks.length === 0}
-              onClick={() => act("delete", tasks)}
+              onClick={() => {
+                stop();
+                deleteTasks(session, tasks);
+              }}
             >
               <Trash2 aria-hidden className="size-4" />
               {`Delete ${tasks.length}`}

@@ -42,7 +42,7 @@ interface TaskFormProps {
 }
 
 export function TaskForm({ task, gone, onDone }: TaskFormProps) {
-  const { api, store, waitingChanges, keptAnswers } = useSession();
+  const { api, store, keptAnswers } = useSession();
   const { busy, fault, run } = useAction();
   const [slip, setSlip] = useState<string>();
   const now = valuesOf(task);
@@ -79,8 +79,6 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
       // A task from an older version's archive lacks the field.
       { ...task, expect_update_within: task.expect_update_within ?? null },
     );
-    // Otherwise a finish that still waits would follow, and undo this.
-    if (patch.status !== undefined) waitingChanges.release(task.id);
     void run(async () => {
       const { result, changed } = await draft.send(() =>
         api.tasks.update.mutate({ task_id: task.id, ...patch }),

@@ -1,17 +1,17 @@
 /** A row of the list of tasks, with a button that finishes the task; while tasks are chosen, a checkbox. */
 
 import { Ban, Check, Circle, CircleDashed, Square, SquareCheck } from "lucide-react";
-import { memo } from "react";
+import { memo, useState } from "react";
 import type { Priority, Status, Task } from "../../state/api.ts";
-import { isOpen } from "../../state/changes.ts";
+import { isOpen } from "../../state/task-order.ts";
 import { AgoInLink } from "../../ui/ago.tsx";
 import { classes } from "../../ui/classes.ts";
 import { Badge, ProgressBar, type Tone } from "../../ui/parts.tsx";
 import { OneLine } from "../../ui/prose.tsx";
 import { momentOf } from "../../ui/time.ts";
 import { useNow } from "../../ui/use-now.ts";
-import { useChange } from "../use-change.ts";
-import { labelOf, useKey, useTask } from "../use-store.ts";
+import { endTasks } from "../changes.ts";
+import { labelOf, useKey, useSession, useTask } from "../use-store.ts";
 import { PRIORITY_NAMES, STATUS_NAMES } from "../words.ts";
 
 const TONES: Readonly<Record<Priority, Tone>> = {
@@ -153,7 +153,8 @@ function Silence({ since }: { since: number }) {
 
 /** Status icon; for an open task it is the button that finishes it. */
 function Mark({ task, open }: { task: Task; open: boolean }) {
-  const change = useChange();
+  const session = useSession();
+  const [busy, setBusy] = useState(false);
   const { icon: Icon, color } = MARKS[task.status];
   if (!open) {
     return (
@@ -166,20 +167,27 @@ function Mark({ task, open }: { task: Task; open: boolean }) {
       </span>
     );
   }
+  const finish = async () => {
+    if (busy) return;
+    setBusy(true);
+    await endTasks(session, "done", [task]);
+    setBusy(false);
+  };
   return (
     <button
       type="button"
+      aria-disabled={busy || undefined}
       aria-label={`Finish: ${task.title}`}
       title="Finish"
       data-careful
-      onClick={() => change("finish", [task])}
+      onClick={() => void finish()}
       className={classes(
         "group flex w-12 shrink-0 items-center justify-center -outline-offset-4 hover:text-ok",
-        color,
+        busy ? "animate-pulse text-ok" : color,
       )}
     >
-      <Icon aria-hidden className="size-5 group-hover:hidden" />
-      <Check aria-hidden className="hidden size-5 group-hover:block" />
+      <Icon aria-hidden className="size-5 group-hover:hidden group-aria-disabled:hidden" />
+      <Check aria-hidden className="hidden size-5 group-hover:block group-aria-disabled:block" />
     </button>
   );
 }

@@ -12,9 +12,9 @@ import { Badge, Facts, Problem, ProgressBar } from "../../ui/parts.tsx";
 import { Prose } from "../../ui/prose.tsx";
 import { useAction } from "../../ui/use-action.ts";
 import { TrialNote, useTrialEnd } from "../account/trial.tsx";
+import { deleteTasks, endTasks } from "../changes.ts";
 import { RefusedAnswers } from "../questions/kept-answers.tsx";
 import { QuestionRow } from "../questions/question-row.tsx";
-import { useChange } from "../use-change.ts";
 import { labelOf, useKey, useSession, useStore, useTask } from "../use-store.ts";
 import { STATUS_NAMES } from "../words.ts";
 import { WriteButton } from "../write-button.tsx";
@@ -32,8 +32,6 @@ export function TaskSheet({ id, onClose }: { id: string | null; onClose: () => v
     setEditing(false);
   }, [id]);
   const task = useTask(shown ?? "");
-  // Not while its deletion can be undone: the draft of the form would go with it.
-  const gone = useStore(({ held }) => held("tasks", shown ?? "") === undefined);
   // Keep the form open if the task is deleted elsewhere.
   const last = useRef(task);
   last.current = task ?? (last.current?.id === shown ? last.current : undefined);
@@ -45,7 +43,12 @@ export function TaskSheet({ id, onClose }: { id: string | null; onClose: () => v
       title={editing ? "Edit task" : <bdi dir="auto">{task?.title ?? "Task"}</bdi>}
     >
       {edited ? (
-        <TaskForm key={edited.id} task={edited} gone={gone} onDone={() => setEditing(false)} />
+        <TaskForm
+          key={edited.id}
+          task={edited}
+          gone={task === undefined}
+          onDone={() => setEditing(false)}
+        />
       ) : task ? (
         <Details key={task.id} task={task} onEdit={() => setEditing(true)} onGone={onClose} />
       ) : (
@@ -149,11 +152,17 @@ function Details({ task, onEdit, onGone }: DetailsProps) {
 }
 
 function Remove({ task, onGone }: Pick<DetailsProps, "task" | "onGone">) {
-  const change = useChange();
+  const session = useSession();
   const in_trial = useTrialEnd() !== null;
   if (in_trial) return <TrialNote what="delete tasks" />;
   return (
-    <Button variant="warning" onClick={() => change("delete", [task]) && onGone()}>
+    <Button
+      variant="warning"
+      onClick={() => {
+        deleteTasks(session, [task]);
+        onGone();
+      }}
+    >
       <Trash2 aria-hidden className="size-4" />
       Delete
     </Button>
@@ -176,19 +185,16 @@ const MOVES: Readonly<Record<Status, readonly (readonly [Status, string, typeof 
 };
 
 function Moves({ task }: { task: Task }) {
-  const { api, store, waitingChanges } = useSession();
+  const session = useSession();
   const { busy, fault, run } = useAction();
-  const change = useChange();
   const [pressed, setPressed] = useState<Status>();
   const move = (status: Status) => {
-    if (status === "done") return change("finish", [task]);
-    if (status === "cancelled") return change("cancel", [task]);
     setPressed(status);
-    // A task whose end was not sent is open for the server.
-    if (waitingChanges.release(task.id)) return;
-    return run(async () =>
-      store.put("tasks", await api.tasks.update.mutate({ task_id: task.id, status })),
-    );
+    return run(async () => {
+      if (status === "done" || status === "cancelled") return endTasks(session, status, [task]);
+      const { api, store } = session;
+      store.put("tasks", await api.tasks.update.mutate({ task_id: task.id, status }));
+    });
   };
   return (
     <div>

@@ -9,6 +9,7 @@ import { Button, ButtonLink } from "../../ui/button.tsx";
 import { Select } from "../../ui/field.tsx";
 import { Empty, Heading, NotConnected, Skeleton } from "../../ui/parts.tsx";
 import { FirstAgent } from "../agents/first-agent.tsx";
+import { useDeleting } from "../changes.ts";
 import { close, go, useRoute } from "../route.ts";
 import { useKeyOptions, useSession, useStore } from "../use-store.ts";
 import { PRIORITY_OPTIONS, STATUS_OPTIONS } from "../words.ts";
@@ -36,18 +37,24 @@ function filterOf(query: URLSearchParams): Filter {
  * The rows to show: each group and, if it is open, its tasks. Groups of finished tasks start
  * closed.
  */
-function rowsOf({ order }: Store, filter: Filter, open: ReadonlySet<Status>): Row[] {
+function rowsOf(
+  { order }: Store,
+  filter: Filter,
+  open: ReadonlySet<Status>,
+  deleting: ReadonlySet<string>,
+): Row[] {
   const rows: Row[] = [];
   for (const status of STATUSES) {
     if (filter.status !== null && filter.status !== status) continue;
     const list = order.list(status);
     const fits =
-      filter.agent === null && filter.priority === null
+      filter.agent === null && filter.priority === null && deleting.size === 0
         ? list
         : list.filter(
-            ({ key_id, priority }) =>
+            ({ id, key_id, priority }) =>
               (filter.agent === null || filter.agent === key_id) &&
-              (filter.priority === null || filter.priority === priority),
+              (filter.priority === null || filter.priority === priority) &&
+              !deleting.has(id),
           );
     if (fits.length === 0) continue;
     const is_open = filter.status === status || open.has(status);
@@ -66,8 +73,12 @@ export function TasksView() {
   const [open, setOpen] = useState<ReadonlySet<Status>>(new Set(["in_progress", "todo"]));
   const text = query.toString();
   const filter = useMemo(() => filterOf(new URLSearchParams(text)), [text]);
+  const deleting = useDeleting();
   // biome-ignore lint/correctness/useExhaustiveDependencies: `store` is mutated in place.
-  const rows = useMemo(() => rowsOf(store, filter, open), [store, filter, open, version]);
+  const rows = useMemo(
+    () => rowsOf(store, filter, open, deleting),
+    [store, filter, open, deleting, version],
+  );
   const choice = useChoice(rows, text);
   const toggle = (status: Status) => {
     const next = new Set(open);

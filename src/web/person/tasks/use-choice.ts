@@ -2,10 +2,12 @@
 
 import { type RefObject, useEffect, useRef, useState } from "react";
 import { after } from "../../clock.ts";
-import { MOST_CHOSEN } from "../../state/waiting-changes.ts";
 import { toast } from "../../ui/toast.tsx";
 import { keyOf } from "../questions/answer-keys.ts";
 import type { Row } from "./task-list.tsx";
+
+/** Most tasks that can be chosen. */
+const MOST = 200;
 
 export interface Choice {
   /** Ids of the chosen tasks; null while tasks are not being chosen. */
@@ -29,8 +31,8 @@ export function useChoice(rows: readonly Row[], filter: string): Choice {
     const listed = () =>
       now.current.rows.filter(({ kind }) => kind === "task").map(({ id }): string => id);
     const set = (ids: ReadonlySet<string>) => {
-      if (ids.size > MOST_CHOSEN) toast(`At most ${MOST_CHOSEN} tasks can be chosen`);
-      const most = new Set([...ids].slice(0, MOST_CHOSEN));
+      if (ids.size > MOST) toast(`At most ${MOST} tasks can be chosen`);
+      const most = new Set([...ids].slice(0, MOST));
       setChoice({ ids: most, filter: now.current.filter });
     };
     return {
