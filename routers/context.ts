@@ -4,51 +4,7 @@ import type { ServiceError } from "../src/errors.ts";
 import type { IdempotentRequest } from "../src/model/idempotency.ts";
 import type { McpSession } from "../src/model/mcp-session.ts";
 import type { CallContext } from "../src/rpc/context.ts";
-import type { Accounts } from "../src/services/accounts.ts";
-import type { Attestations } from "../src/services/attestations.ts";
-import type { ChannelLinksService } from "../src/services/channel-links.ts";
-import type { Channels } from "../src/services/channels.ts";
-import type { Consents } from "../src/services/consents.ts";
-import type { Deliveries } from "../src/services/deliveries.ts";
-import type { Devices } from "../src/services/devices.ts";
-import type { Grants } from "../src/services/grants.ts";
-import type { Inbox } from "../src/services/inbox.ts";
-import type { KeyWebhooks } from "../src/services/key-webhooks.ts";
-import type { Keys } from "../src/services/keys.ts";
-import type { LiveActivities } from "../src/services/live-activities.ts";
-import type { Nudges } from "../src/services/nudges.ts";
-import type { Pairings } from "../src/services/pairings.ts";
-import type { Permissions } from "../src/services/permissions.ts";
-import type { Questions } from "../src/services/questions.ts";
-import type { Recovery } from "../src/services/recovery.ts";
-import type { RequestLog } from "../src/services/request-log.ts";
-import type { Sessions } from "../src/services/sessions.ts";
-import type { TaskHistory } from "../src/services/task-history.ts";
-import type { Tasks } from "../src/services/tasks.ts";
-
-export interface Services {
-  readonly accounts: Accounts;
-  readonly attestations: Attestations;
-  readonly sessions: Sessions;
-  readonly pairings: Pairings;
-  readonly recovery: Recovery;
-  readonly devices: Devices;
-  readonly channels: Channels;
-  readonly channelLinks: ChannelLinksService;
-  readonly keys: Keys;
-  readonly keyWebhooks: KeyWebhooks;
-  readonly grants: Grants;
-  readonly consents: Consents;
-  readonly tasks: Tasks;
-  readonly taskHistory: TaskHistory;
-  readonly questions: Questions;
-  readonly permissions: Permissions;
-  readonly nudges: Nudges;
-  readonly deliveries: Deliveries;
-  readonly inbox: Inbox;
-  readonly liveActivities: LiveActivities;
-  readonly requestLog: RequestLog;
-}
+import type { Services } from "../src/services/create.ts";
 
 /** The options of a permission hook's call to `/mcp?tools=approve`, from its address and headers (§12.6). */
 export interface HookCall {

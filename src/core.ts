@@ -25,53 +25,22 @@ import type { Log } from "./log.ts";
 import type { Channel } from "./notify/core/channel.ts";
 import { codeOf } from "./notify/core/codes.ts";
 import { createHostSlots } from "./notify/core/host-slots.ts";
-import { createReachCheck } from "./notify/core/reach-check.ts";
 import { connectLanes, createSender } from "./notify/core/sender.ts";
-import { createReplyReader } from "./notify/replies/reader.ts";
-import { createUrlCheck } from "./notify/webhooks/url-check.ts";
-import { createWebhookWorker } from "./notify/webhooks/worker.ts";
 import { createClients } from "./oauth/clients.ts";
-import { createSealedRequests } from "./oauth/requests.ts";
 import type { Traces } from "./observability/traces.ts";
 import { createDirectFetch } from "./outbound/direct-fetch.ts";
 import { createOutbound, type OutboundOptions } from "./outbound/guard.ts";
 import { createResolver } from "./outbound/resolver.ts";
 import type { OwnProgram } from "./own-program.ts";
-import { createAccounts } from "./services/accounts.ts";
-import { createAttestations } from "./services/attestations.ts";
-import { createChannelLinks } from "./services/channel-links.ts";
-import { createChannels } from "./services/channels.ts";
-import { createConsents } from "./services/consents.ts";
-import { createDeliveries } from "./services/deliveries.ts";
-import { createDevices } from "./services/devices.ts";
-import { createGrants } from "./services/grants.ts";
-import { createInbox } from "./services/inbox.ts";
-import { createInboxPosts } from "./services/inbox-posts.ts";
+import { createServices } from "./services/create.ts";
 import { createKeyUse } from "./services/key-use.ts";
-import { createKeyWebhooks } from "./services/key-webhooks.ts";
-import { createKeys } from "./services/keys.ts";
-import { createLiveActivities } from "./services/live-activities.ts";
-import { createNudges } from "./services/nudges.ts";
 import { createOpenPages } from "./services/open-pages.ts";
-import { createPairings } from "./services/pairings.ts";
-import { createPeople } from "./services/people.ts";
-import { createPermissions } from "./services/permissions.ts";
-import { createQuestions } from "./services/questions.ts";
-import { createRecovery } from "./services/recovery.ts";
-import { createReplies } from "./services/replies.ts";
-import { createRequestLog, createRequestLogWriter } from "./services/request-log.ts";
-import { createSessions } from "./services/sessions.ts";
+import { createRequestLogWriter } from "./services/request-log.ts";
 import { createCommit } from "./services/shared/commit.ts";
 import type { ServiceDeps } from "./services/shared/deps.ts";
 import { createNotificationPlans } from "./services/shared/notification-plans.ts";
 import { createTrialCheck } from "./services/shared/trial.ts";
-import { createAddressUses } from "./services/shared/use-limits.ts";
-import { createStartCode } from "./services/start-code.ts";
 import { createStorage } from "./services/storage.ts";
-import { createDeliveryFigures } from "./services/store-statistics.ts";
-import { createTaskHistory } from "./services/task-history.ts";
-import { createTasks } from "./services/tasks.ts";
-import { createTestAnswers } from "./services/test-answers.ts";
 import { createSigner } from "./signer.ts";
 import { createStoreClock } from "./store-clock.ts";
 
@@ -202,108 +171,25 @@ export async function createCore(deps: AppDeps) {
       accounts_per_hour: limits_on ? RATES.accounts.quota : 0,
     },
   };
-  const keys = createKeys(service_deps);
-  const grants = createGrants({ ...service_deps, keys });
-  const requests = createSealedRequests(signer);
-  const tasks = createTasks({ ...service_deps, keys });
-  const items = createInboxPosts({ ...service_deps, tasks });
-  const webhooks = createWebhookWorker({
-    ...{ store, items, outbound, slots, clock, timers, ids, log },
-    traces,
-  });
-  const laneHealth = () => [...sender.health(), webhooks.health()];
-  const checkUrl = createUrlCheck({ outbound, timers });
-  const admitAddressUse = createAddressUses({ store, clock, is_on: limits_on });
-  const questions = createQuestions({ ...service_deps, keys });
-  const nudges = createNudges(service_deps);
-  const test_answers = createTestAnswers(service_deps);
-  const replies = createReplies({
-    ...service_deps,
-    questions,
-    tickets,
-    nudges,
-    testAnswers: test_answers,
-  });
-  const channel_links = createChannelLinks({
-    ...service_deps,
-    admitAddressUse,
-    linkedChannel(type) {
-      const found = lanes.find(({ channel }) => channel.name === type);
-      const { links, lane } = found?.connection ?? {};
-      const replies = found?.channel.replies;
-      return links && replies && lane !== undefined ? { lane, links, replies } : undefined;
-    },
-  });
-  const reply_reader = createReplyReader({
-    ...{ store, clock, timers, ids, log, config, outbound, channels },
-    handle: (event, account_id) =>
-      event.kind === "link" ? channel_links.visited(event) : replies.handle(event, account_id),
-  });
-  const attestations = createAttestations({ ...service_deps, check });
-  const start_code = createStartCode({ store, signer });
-  const people = createPeople(service_deps);
-  const services = {
-    storage,
-    keys,
-    people,
-    accounts: createAccounts({ ...service_deps, attestations, startCode: start_code, people }),
-    grants,
-    consents: createConsents({
+  const made = createServices({
+    ...{
       ...service_deps,
-      keys,
-      grants,
-      requests,
-      outbound,
-      admitAddressUse,
-    }),
-    attestations,
-    sessions: createSessions(service_deps),
-    pairings: createPairings(service_deps),
-    recovery: createRecovery(service_deps),
-    devices: createDevices(service_deps),
-    channels: createChannels({
-      ...service_deps,
-      checkUrl,
-      checkReach: createReachCheck(outbound),
-      admitAddressUse,
-      webhooks,
-      channels,
-      sender,
-      reply_reader,
+      timers,
+      log,
+      traces,
       config,
-      testAnswers: test_answers,
-      tests_per_hour: limits_on ? RATES.channel_tests.quota : 0,
-    }),
-    channelLinks: channel_links,
-    keyWebhooks: createKeyWebhooks({
-      ...service_deps,
-      keys,
-      checkUrl,
-      admitAddressUse,
-      webhooks,
-      sets_per_hour: limits_on ? RATES.webhook_sets.quota : 0,
-    }),
-    tasks,
-    questions,
-    nudges,
-    taskHistory: createTaskHistory(service_deps),
-    permissions: createPermissions(service_deps),
-    deliveries: createDeliveries({
-      ...service_deps,
-      openLanes: () => sender.openLanesFor("question"),
-      channelOf: (lane) => channels.find(({ lanes }) => lanes.includes(lane))?.name ?? null,
-    }),
-    inbox: createInbox({ ...service_deps, keys, tasks }),
-    liveActivities: createLiveActivities(service_deps),
-    deliveryFigures: createDeliveryFigures({
-      store,
-      health: laneHealth,
-      webhook_lane: webhooks.lane,
-    }),
-    requestLog: createRequestLog({ ...service_deps, keys }),
-  };
+      channels,
+      lanes,
+      outbound,
+      slots,
+      tickets,
+      sender,
+    },
+    attestation_check: check,
+  });
+  const { services, webhooks, reply_reader, start_code, laneHealth } = made;
   const request_log_writer = createRequestLogWriter({ store, clock, ids, log });
-  const key_use = createKeyUse({ keys, clock, log });
+  const key_use = createKeyUse({ keys: services.keys, clock, log });
 
   const background = createBackground({
     ...{ config, services, clock, feed, outbox, timers, log, endProcess },
@@ -324,7 +210,7 @@ export async function createCore(deps: AppDeps) {
     ids,
     storeFaults: faults,
     signer,
-    oauth: { clients: createClients(signer), requests },
+    oauth: { clients: createClients(signer), requests: made.requests },
     feed,
     waits,
     auth,

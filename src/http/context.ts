@@ -1,7 +1,7 @@
 /** Makes the context in which the calls of a request run. */
 
 import { isUtf8 } from "node:buffer";
-import type { Context, Services } from "../../routers/context.ts";
+import type { Context } from "../../routers/context.ts";
 import type { Usage } from "../auth/authenticate.ts";
 import type { FieldReasons } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
@@ -10,7 +10,7 @@ import type { BatchBudget } from "../overload/batch-budget.ts";
 import type { RequestScope } from "./request-scope.ts";
 
 interface ContextOptions {
-  readonly services: Services;
+  readonly services: Context["services"];
   readonly isForeign: (request: Request) => boolean;
   /** Records the use of a credential; resolves once it is written. Undefined when nothing is due. */
   readonly recordUse: (usage: Usage, host: string | null) => Promise<void> | undefined;

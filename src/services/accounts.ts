@@ -37,8 +37,6 @@ import { failInTrial, trialSince } from "./shared/trial.ts";
 import type { StartCode } from "./start-code.ts";
 import type { Storage } from "./storage.ts";
 
-export type Accounts = ReturnType<typeof createAccounts>;
-
 interface AccountsDeps extends ServiceDeps {
   readonly attestations: Pick<Attestations, "admit">;
   readonly startCode: Pick<StartCode, "isUsed" | "matches">;

@@ -48,8 +48,6 @@ interface ChannelLinksDeps
 type LinkEvent = Extract<ReplyEvent, { kind: "link" }>;
 type Row = ReturnType<typeof linkById> extends Statement<infer R> ? R : never;
 
-export type ChannelLinksService = ReturnType<typeof createChannelLinks>;
-
 /** What the person who opened a link is told: whoever made the link could have sent it to anybody. */
 const OPENED =
   "If you made this link in Relay, go back there and confirm that this is you. From then on, questions and tasks of " +

@@ -38,8 +38,6 @@ import { readOwn, type ServiceDeps } from "./shared/deps.ts";
 import { type AdmitAddressUse, createUseLimit } from "./shared/use-limits.ts";
 import type { TestAnswers } from "./test-answers.ts";
 
-export type Channels = ReturnType<typeof createChannels>;
-
 interface ChannelsDeps
   extends Pick<ServiceDeps, "store" | "clock" | "ids" | "assertLive" | "assertPastTrial">,
     WebhookTransportDeps,

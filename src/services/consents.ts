@@ -50,8 +50,6 @@ interface ConsentDeps extends ServiceDeps {
 
 type WaitingRow = { readonly id: string; readonly code: string; readonly address: string };
 
-export type Consents = ReturnType<typeof createConsents>;
-
 const DENIED = { error: "access_denied", error_description: "The person denied the request." };
 
 export function createConsents(deps: ConsentDeps) {

@@ -22,8 +22,6 @@ import { failInTrial, trialSince } from "./shared/trial.ts";
 /** Seconds that a tool's result waits for the deliveries of its question. */
 const REACH_SECONDS = 1;
 
-export type Deliveries = ReturnType<typeof createDeliveries>;
-
 interface DeliveriesDeps extends Pick<ServiceDeps, "store" | "clock" | "assertLive"> {
   /** The lanes that can send questions now. */
   readonly openLanes: () => readonly string[];

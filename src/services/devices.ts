@@ -19,8 +19,6 @@ import { type Device, type DeviceInput, toDevice, withoutTokens } from "../model
 import type { ServiceDeps } from "./shared/deps.ts";
 import { failInTrial, trialSince } from "./shared/trial.ts";
 
-export type Devices = ReturnType<typeof createDevices>;
-
 export function createDevices({
   store,
   clock,

@@ -26,8 +26,6 @@ import { untilDecided } from "./shared/commit.ts";
 import type { ServiceDeps } from "./shared/deps.ts";
 import { type AdmitAddressUse, createUseLimit } from "./shared/use-limits.ts";
 
-export type KeyWebhooks = ReturnType<typeof createKeyWebhooks>;
-
 interface KeyWebhooksDeps extends ServiceDeps {
   readonly keys: Pick<Keys, "find" | "commitKey">;
   readonly checkUrl: UrlCheck;

@@ -13,8 +13,6 @@ import { untilDecided } from "./shared/commit.ts";
 import type { ServiceDeps } from "./shared/deps.ts";
 import { failInTrial, trialSince } from "./shared/trial.ts";
 
-export type LiveActivities = ReturnType<typeof createLiveActivities>;
-
 type LiveActivitiesDeps = Pick<
   ServiceDeps,
   "store" | "clock" | "notificationPlans" | "wakeSender" | "assertLive"

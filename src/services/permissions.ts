@@ -26,8 +26,6 @@ import { untilDecided } from "./shared/commit.ts";
 import type { ServiceDeps } from "./shared/deps.ts";
 import { createQuestionRows } from "./shared/question-rows.ts";
 
-export type Permissions = ReturnType<typeof createPermissions>;
-
 type Call = PermissionRequest["call"];
 
 interface AskOptions {

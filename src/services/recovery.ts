@@ -42,8 +42,6 @@ interface RecoverInput {
 /** Otherwise a sign-in could add others in its trial, which it may not do by pairing codes either. */
 const IN_TRIAL = `This code belongs to a sign-in that was added less than ${LIMITS.session_trial / 60} minutes ago. Try again once they have passed, or confirm that sign-in on a device that was signed in earlier.`;
 
-export type Recovery = ReturnType<typeof createRecovery>;
-
 export function createRecovery(deps: ServiceDeps) {
   const { store, storage, commit, clock, ids, signer, assertLive } = deps;
 

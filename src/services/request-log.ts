@@ -20,8 +20,6 @@ import type { Keys } from "./keys.ts";
 import type { ServiceDeps } from "./shared/deps.ts";
 import { endPage, type PageQuery, readCursor, writeCursor } from "./shared/list-page.ts";
 
-export type RequestLog = ReturnType<typeof createRequestLog>;
-
 /** Times are compared in whole milliseconds. */
 const ms = (seconds: number) => Math.round(seconds * 1000);
 

@@ -20,8 +20,6 @@ import { eventOf, untilDecided } from "./shared/commit.ts";
 import { readOwn, type ServiceDeps } from "./shared/deps.ts";
 import { failInTrial, isInTrial, trialSince } from "./shared/trial.ts";
 
-export type Sessions = ReturnType<typeof createSessions>;
-
 type Row = ReturnType<typeof sessionsOfAccount> extends Statement<infer R> ? R : never;
 
 /** A sign-in as its account sees it. `current_id`: the sign-in that asks. */

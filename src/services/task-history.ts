@@ -12,8 +12,6 @@ interface HistoryQuery extends PageQuery {
   readonly task_id: string;
 }
 
-export type TaskHistory = ReturnType<typeof createTaskHistory>;
-
 export function createTaskHistory(deps: Pick<ServiceDeps, "store" | "assertLive">) {
   return {
     /** The entries of the caller's task, newest first. `404 not_found`, `422 fields.cursor`. */

@@ -29,6 +29,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     "db",
     "notify",
     "oauth",
+    "outbound types",
     "events types",
     "auth types",
     "observability",

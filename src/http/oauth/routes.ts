@@ -1,6 +1,6 @@
 /** The routes of OAuth (§18). */
 
-import type { Services } from "../../../routers/context.ts";
+import type { Context } from "../../../routers/context.ts";
 import type { Clock } from "../../clock.ts";
 import { fail } from "../../errors.ts";
 import type { Clients } from "../../oauth/clients.ts";
@@ -24,7 +24,7 @@ export interface OAuthOptions {
   readonly addresses: Pick<BaseAddresses, "ofRequest" | "offersOAuth" | "hostRefusal">;
   readonly clients: Clients;
   readonly requests: SealedRequests;
-  readonly grants: Pick<Services["grants"], "redeem" | "refresh" | "revokeToken">;
+  readonly grants: Pick<Context["services"]["grants"], "redeem" | "refresh" | "revokeToken">;
   readonly bodies: Bodies;
   /** True if a client's id may be the address of its document. */
   readonly client_documents: boolean;
