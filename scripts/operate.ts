@@ -1,5 +1,5 @@
 /**
- * `bun run operate`: runs the recipes of docs/operating.md on this machine, and says what could not be tried. Exits with
+ * `bun run operate`: runs the recipes of docs/operating on this machine, and says what could not be tried. Exits with
  * 1 if one of them fails.
  */
 

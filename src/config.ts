@@ -123,7 +123,7 @@ export const CONFIG = {
       .default(7),
   },
   UPGRADE_WITHOUT_BACKUP: {
-    doc: "A version, such as `0.3.0`: allows the upgrade of a libSQL server to it without a backup in `BACKUP_DIR`; see [Upgrades](operating.md#upgrades)",
+    doc: "A version, such as `0.3.0`: allows the upgrade of a libSQL server to it without a backup in `BACKUP_DIR`; see [Upgrades](operating/upgrades.md#upgrades)",
     schema: text(/^\d+\.\d+\.\d+$/, "must be a version such as 0.3.0").optional(),
   },
   ADMIN_TOKEN: {

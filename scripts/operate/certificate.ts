@@ -1,4 +1,4 @@
-/** Makes a certificate by the commands of docs/operating.md, for the parts that need one. */
+/** Makes a certificate by the commands of docs/operating/proxies.md, for the parts that need one. */
 
 import { join } from "node:path";
 import { blocksOf } from "./document.ts";
@@ -14,7 +14,7 @@ export interface Certificate {
 /** Runs the commands in `folder`, for the host name `name`. Null if openssl is not installed. */
 export async function makeCertificate(folder: string, name: string): Promise<Certificate | null> {
   if (!Bun.which("openssl")) return null;
-  const [commands = ""] = blocksOf("### TLS without a proxy");
+  const [commands = ""] = blocksOf("proxies", "TLS without a proxy");
   const script = commands.replaceAll("relay.lan", name);
   const { code, text } = await run(["sh", "-ec", `cd ${folder}\n${script}`]);
   if (code !== 0) throw new Error(`the commands for a certificate failed: ${text}`);

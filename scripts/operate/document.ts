@@ -1,14 +1,20 @@
-/** Reads the recipes that docs/operating.md prints. */
+/** Reads the recipes that the pages of docs/operating print. */
 
 import { readFileSync } from "node:fs";
+import { sectionOf } from "../../test/support/documents.ts";
 
-const DOCUMENT = new URL("../../docs/operating.md", import.meta.url);
+type Page = "backups" | "proxies" | "store";
 
-/** The code blocks of a section, by its whole heading, such as `### nginx`. At least one, or it throws. */
-export function blocksOf(heading: string): string[] {
-  const [, after = ""] = readFileSync(DOCUMENT, "utf8").split(`\n${heading}\n`);
-  const [section = ""] = after.split(/\n#{2,4} /);
-  const blocks = [...section.matchAll(/```\w*\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
-  if (blocks.length === 0) throw new Error(`docs/operating.md has no code in "${heading}"`);
+/**
+ * The code blocks of a section, without what is around them; only those in `language`, if it is given. At least one, or it
+ * throws.
+ */
+export function blocksOf(page: Page, title: string, language = "\\w*"): string[] {
+  const text = readFileSync(new URL(`../../docs/operating/${page}.md`, import.meta.url), "utf8");
+  const found = sectionOf(text, title).matchAll(
+    new RegExp(`\`\`\`${language}\\n([^]*?)\`\`\``, "g"),
+  );
+  const blocks = [...found].map(([, block = ""]) => block);
+  if (blocks.length === 0) throw new Error(`docs/operating/${page}.md has no code in "${title}"`);
   return blocks;
 }

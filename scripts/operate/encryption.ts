@@ -1,5 +1,5 @@
 /**
- * Encryption at rest, as docs/operating.md describes it: a store with data is encrypted, gets another key, and is
+ * Encryption at rest, as docs/operating/store.md describes it: a store with data is encrypted, gets another key, and is
  * decrypted, by the commands of the document, each after a kill of Relay.
  */
 
@@ -8,22 +8,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { post, startRelay, stopAll } from "../../bench/process.ts";
+import { blocksOf } from "./document.ts";
 import { run } from "./run.ts";
 
-const DOCUMENT = new URL("../../docs/operating.md", import.meta.url);
-const SECTION = "### Encryption at rest";
+const SECTION = "Encryption at rest";
 const RELAY = `${process.execPath} ${fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url))}`;
 
 /** The command that makes a key, and those that change it. */
 function recipe(): { readonly make: string; readonly changes: readonly string[] } {
-  const [, section = ""] = readFileSync(DOCUMENT, "utf8").split(`\n${SECTION}\n`);
-  const [first = "", second = ""] = [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(
-    ([, block = ""]) => block.trim(),
-  );
+  const [first = "", second = ""] = blocksOf("store", SECTION, "sh");
   const changes = second.split("\n").filter((line) => line.includes("relay rekey"));
   const make = first.split("\n")[0] ?? "";
   if (!make.includes("openssl") || changes.length !== 3) {
-    throw new Error(`docs/operating.md has other commands in "${SECTION}"`);
+    throw new Error(`docs/operating/store.md has other commands in "${SECTION}"`);
   }
   return { make, changes };
 }

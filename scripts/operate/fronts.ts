@@ -1,5 +1,5 @@
 /**
- * The recipes of docs/operating.md for one process behind Caddy and nginx, under a path, and behind a sign-in at the
+ * The recipes of docs/operating/proxies.md for one process behind Caddy and nginx, under a path, and behind a sign-in at the
  * proxy: each proxy runs with the block that the document prints, a certificate made on the spot, and a stand-in for
  * oauth2-proxy.
  */
@@ -19,7 +19,7 @@ const HOST = "relay.example";
 const COOKIE = "_oauth2_proxy=good";
 /** The port of the stand-in for oauth2-proxy in the document. */
 const GATE = "127.0.0.1:4180";
-const SIGN_IN = "### A sign-in at the proxy";
+const SIGN_IN = "A sign-in at the proxy";
 
 interface Recipe {
   readonly name: string;
@@ -31,18 +31,18 @@ interface Recipe {
 }
 
 const recipes = (): Recipe[] => {
-  const of = (heading: string, i = 0) => blocksOf(heading)[i] ?? "";
+  const of = (title: string, i = 0) => blocksOf("proxies", title)[i] ?? "";
   const plain = { path: "", signs_in: false };
   return [
-    { name: "Caddy", program: "caddy", block: of("### Caddy"), ...plain },
-    { name: "nginx", program: "nginx", block: of("### nginx"), ...plain },
+    { name: "Caddy", program: "caddy", block: of("Caddy"), ...plain },
+    { name: "nginx", program: "nginx", block: of("nginx"), ...plain },
     {
       ...{ name: "Caddy, under a path", program: "caddy", path: "/relay", signs_in: false },
-      block: of("### Under a path").replace("example.com", HOST),
+      block: of("Under a path").replace("example.com", HOST),
     },
     {
       ...{ name: "nginx, under a path", program: "nginx", path: "/relay", signs_in: false },
-      block: underPath(of("### nginx"), of("### Under a path", 1)),
+      block: underPath(of("nginx"), of("Under a path", 1)),
     },
     {
       ...{ name: "Caddy, with a sign-in", program: "caddy", path: "", signs_in: true },
@@ -177,7 +177,7 @@ async function tryRecipe(recipe: Recipe, print: (line: string) => void): Promise
       // nginx reads it as another user.
       chmodSync(folder, 0o711);
       const settings = `auth_basic "Relay"; auth_basic_user_file ${folder}/htpasswd;`;
-      const [block = ""] = blocksOf("### nginx");
+      const [block = ""] = blocksOf("proxies", "nginx");
       await start(
         block.replace(
           "location / {",

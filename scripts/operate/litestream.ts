@@ -1,17 +1,16 @@
 /**
- * Continuous replication of the file by Litestream, as docs/operating.md describes it: clients create tasks while Relay is
+ * Continuous replication of the file by Litestream, as docs/operating/backups.md describes it: clients create tasks while Relay is
  * killed and stopped and Litestream is killed. What Litestream restores must have every acknowledged task.
  */
 
-import { mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { post, startRelay, stopAll, times } from "../../bench/process.ts";
 import { within } from "../../bench/within.ts";
+import { blocksOf } from "./document.ts";
 import { run } from "./run.ts";
 
-const DOCUMENT = new URL("../../docs/operating.md", import.meta.url);
-const SECTION = "### Continuous replication";
 /** Addresses in the recipe that become those of this run. */
 const STORE = "/var/lib/relay/relay.db";
 const REPLICA = "/mnt/replica/relay";
@@ -28,9 +27,7 @@ const ANSWER = 30;
 
 /** The configuration that the document prints, with the paths of this run. */
 function recipe(store: string, replica: string): string {
-  const [, section = ""] = readFileSync(DOCUMENT, "utf8").split(`\n${SECTION}\n`);
-  const found = /```yaml\n([\s\S]*?)```/.exec(section)?.[1];
-  if (!found) throw new Error(`docs/operating.md has no configuration in "${SECTION}"`);
+  const [found = ""] = blocksOf("backups", "Continuous replication", "yaml");
   return found.replaceAll(STORE, store).replaceAll(REPLICA, replica);
 }
 

@@ -1,5 +1,5 @@
 /**
- * Starts Prometheus with the configuration of docs/operating.md beside a Relay with some traffic: it must read the
+ * Starts Prometheus with the configuration of docs/operating/watching.md beside a Relay with some traffic: it must read the
  * metrics with the admin token, evaluate every alert, and answer every query of the dashboard. Then Relay is killed, and
  * the alert about that must be pending.
  */
@@ -73,7 +73,7 @@ export async function monitoring(print: (line: string) => void): Promise<boolean
       times(20, () => post(relay.port, "/v1/tasks", { title: "Monitored" }, secret)),
     );
 
-    const section = sectionOf(await readText("docs/operating.md"), "Metrics");
+    const section = sectionOf(await readText("docs/operating/watching.md"), "Metrics");
     const [recipe] = codeIn(section, "yaml") as [string];
     const place = join(folder, "prometheus");
     mkdirSync(place);

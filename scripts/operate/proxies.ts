@@ -1,15 +1,13 @@
-/** The reverse proxies of docs/operating.md as processes, each with the recipe that the document prints. */
+/** The reverse proxies of docs/operating/proxies.md as processes, each with the recipe that the document prints. */
 
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isUp } from "../../bench/process.ts";
 import { untilTrue } from "../../bench/within.ts";
+import { blocksOf } from "./document.ts";
 
 /** Seconds in which a proxy must answer. */
 const START = 30;
-const DOCUMENT = new URL("../../docs/operating.md", import.meta.url);
-/** The section with the recipes for several processes. */
-const SECTION = "### Rolling restarts";
 /** The addresses of the two processes in each recipe. */
 const UPSTREAMS = ["127.0.0.1:3000", "127.0.0.1:3001"] as const;
 
@@ -26,10 +24,7 @@ interface Setup {
 
 /** The code block of the recipe, with the real ports. */
 function recipeOf(name: ProxyName, { upstreams }: Setup): string {
-  const text = readFileSync(DOCUMENT, "utf8");
-  const [, section = ""] = text.split(`\n${SECTION}\n`);
-  const found = new RegExp(`\`\`\`${name}\\n([^]*?)\`\`\``).exec(section)?.[1];
-  if (!found) throw new Error(`docs/operating.md has no block for ${name} in "${SECTION}"`);
+  const [found = ""] = blocksOf("proxies", "Rolling restarts", name);
   return UPSTREAMS.reduce(
     (recipe, address, i) => recipe.replaceAll(address, `127.0.0.1:${upstreams[i]}`),
     found,

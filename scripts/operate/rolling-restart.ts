@@ -1,5 +1,5 @@
 /**
- * Restarts two processes of Relay in turn behind each reverse proxy of docs/operating.md, while clients create, read and
+ * Restarts two processes of Relay in turn behind each reverse proxy of docs/operating/proxies.md, while clients create, read and
  * change tasks, wait for an answer, and follow the event stream. No request may fail, and every acknowledged create
  * must be in the store once.
  */

@@ -1,4 +1,4 @@
-/** TLS without a proxy, as docs/operating.md describes it: Relay serves a certificate that its commands make. */
+/** TLS without a proxy, as docs/operating/proxies.md describes it: Relay serves a certificate that its commands make. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

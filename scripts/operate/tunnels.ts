@@ -1,6 +1,6 @@
 /**
  * Tailscale Serve and Cloudflare Tunnel, which cannot run without their services: a stand-in at the address that clients
- * use sends Relay what each of them does by its documentation, and the settings of docs/operating.md must fit to that.
+ * use sends Relay what each of them does by its documentation, and the settings of docs/operating/proxies.md must fit to that.
  */
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** Runs `relay why` of docs/operating.md for a question that can reach nobody, and reads its conclusion. */
+/** Runs `relay why` of docs/operating/watching.md for a question that can reach nobody, and reads its conclusion. */
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -2,7 +2,6 @@
 
 import { expect, test } from "bun:test";
 import { z } from "zod";
-import { CONFIG } from "../../src/config.ts";
 import { ERRORS } from "../../src/errors.ts";
 import { LIMITS, RATES } from "../../src/limits.ts";
 import { RPC } from "../../src/mcp/result.ts";
@@ -249,15 +248,6 @@ test("section 12.5 lists the numbers of JSON-RPC errors", () => {
   // The protocol library turns it into invalid_params.
   const { resource_not_found: _, ...expected } = RPC;
   expect(Object.fromEntries(written)).toEqual(expected);
-});
-
-test("section 16 lists every variable with its default", () => {
-  const expected = Object.entries(CONFIG).map(([name, { schema }]) => [
-    name,
-    String(schema.parse(undefined) ?? ""),
-  ]);
-  const written = rowsWith(document, "Variable").map(({ row }) => [row.Variable, row.Default]);
-  expect(written).toEqual(expected);
 });
 
 // --- clauses

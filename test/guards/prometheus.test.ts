@@ -3,6 +3,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { parser } from "@prometheus-io/lezer-promql";
+import { Glob } from "bun";
 import { z } from "zod";
 import { ADMIN, ADMIN_TOKEN } from "../support/admin.ts";
 import { startTestApp } from "../support/app.ts";
@@ -173,7 +174,7 @@ const labelsIn = (text: string, pattern: RegExp) =>
 
 test("every alert reads metrics and labels that exist, and says what to do and where to read more", async () => {
   const sections = new Set<string>();
-  for (const file of ["docs/operating.md", "docs/notifications.md"]) {
+  for (const file of [...new Glob("docs/operating/*.md").scanSync(root), "docs/notifications.md"]) {
     for (const anchor of anchorsOf(await readText(file))) sections.add(`${file}#${anchor}`);
   }
   const wrong = rules.flatMap(({ alert, expr, annotations: { summary, description, runbook } }) => {
@@ -185,7 +186,7 @@ test("every alert reads metrics and labels that exist, and says what to do and w
   expect(wrong).toEqual([]);
   const names = rules.map(({ alert }) => alert);
   expect(names).toEqual([...new Set(names)]);
-  const section = sectionOf(await readText("docs/operating.md"), "Alerts");
+  const section = sectionOf(await readText("docs/operating/watching.md"), "Alerts");
   const listed = labelsIn(section, /`(Relay[A-Z]\w+)`/g);
   expect([...new Set(listed)].sort()).toEqual(names.sort());
 });
@@ -222,8 +223,8 @@ test("panels of the dashboard have their own id, title and place, and ask the ch
   expect([...new Set(sources)]).toEqual(["${datasource}"]);
 });
 
-test("docs/operating.md has a scrape configuration with the job and the credential that the alerts and /metrics expect", async () => {
-  const section = sectionOf(await readText("docs/operating.md"), "Metrics");
+test("docs/operating/watching.md has a scrape configuration with the job and the credential that the alerts and /metrics expect", async () => {
+  const section = sectionOf(await readText("docs/operating/watching.md"), "Metrics");
   const [config] = codeIn(section, "yaml").map((text) => Bun.YAML.parse(text) as any);
   expect(config).toMatchObject({
     scrape_configs: [
