@@ -14,8 +14,8 @@ export interface Delivery {
   close(): void;
 }
 
-/** Milliseconds until a wait that was sent has gone to sleep. */
-const ASLEEP = 5;
+/** Milliseconds of pause before each delivery, of a wait or a stream: a wait that was sent has gone to sleep by then. */
+const PAUSE = 5;
 /** Milliseconds until a delivery counts as lost. */
 const LOST = 10_000;
 /** Seconds in which every request is answered, also one that waits for 20 s. */
@@ -59,7 +59,7 @@ function waitDelivery({ wait, answer, waiter, answerer, status }: Waiting): Deli
   const once = async () => {
     turn++;
     await wait(turn);
-    await Bun.sleep(ASLEEP);
+    await Bun.sleep(PAUSE);
     const from = performance.now();
     answer(turn);
     const [at] = await Promise.all([answerOf(waiter, 200), answerOf(answerer, status)]);
@@ -111,6 +111,7 @@ async function streamDelivery({ port, stream, change, status }: Streaming): Prom
     const lost = setTimeout(() => arrived.reject(new Error("a frame did not come")), LOST);
     arrive = arrived.resolve;
     sought = text;
+    await Bun.sleep(PAUSE);
     const from = performance.now();
     change(changer, text);
     const [at] = await Promise.all([arrived.promise, answerOf(changer, status)]);
