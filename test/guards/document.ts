@@ -1,4 +1,9 @@
-/** Reads `docs/interface.md`: its clauses, and its tables by the clause that contains them. */
+/**
+ * Reads `docs/interface.md`: its clauses, and its tables by the clause that contains them. Clauses that only an operator
+ * needs are on the pages of `docs/operating`.
+ */
+
+import { Glob } from "bun";
 
 /** A table; each row has its cells by the column's header, without backticks around the whole. */
 interface Table {
@@ -11,19 +16,32 @@ interface Table {
 }
 
 export interface Document {
+  /** That of `docs/interface.md` alone. */
   readonly text: string;
-  /** Numbers of all sections and clauses, in order. */
+  /** Numbers of all sections and clauses, in order: as written, with those of the operator's pages in their places. */
   readonly clauses: readonly string[];
   /** Items of clauses, such as `5.3.2(3)`. */
   readonly items: readonly string[];
   readonly tables: readonly Table[];
 }
 
+const DOCS = new URL("../../docs/", import.meta.url).pathname;
+const collator = new Intl.Collator("en", { numeric: true });
 const HEADING = /^#{2,4} (\d+(?:\.\d+)*) (.*)$/;
 const CLAUSE = /^\*\*(\d+(?:\.\d+)+)\*\* /;
 
+/** Numbers of the clauses on the operator's pages. */
+async function movedClauses(): Promise<string[]> {
+  const found: string[] = [];
+  for await (const path of new Glob("*.md").scan({ cwd: `${DOCS}operating`, absolute: true })) {
+    const lines = (await Bun.file(path).text()).split("\n");
+    found.push(...lines.flatMap((line) => CLAUSE.exec(line)?.[1] ?? []));
+  }
+  return found;
+}
+
 export async function readDocument(): Promise<Document> {
-  const text = await Bun.file(new URL("../../docs/interface.md", import.meta.url)).text();
+  const text = await Bun.file(`${DOCS}interface.md`).text();
   const clauses: string[] = [];
   const items: string[] = [];
   const tables: Table[] = [];
@@ -51,6 +69,10 @@ export async function readDocument(): Promise<Document> {
     if (item) items.push(`${clause}(${item})`);
   }
   endBlock();
+  for (const number of await movedClauses()) {
+    const next = clauses.findIndex((clause) => collator.compare(clause, number) > 0);
+    clauses.splice(next, 0, number);
+  }
   return { text, clauses, items, tables };
 }
 
