@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { post, startRelay, stopAll } from "../../bench/process.ts";
 
-const EXPECTED = "the account has no notification channel and no open page got it.";
+const EXPECTED = "the account has no notification channel; no open page got it.";
 /** Milliseconds that the command may take. */
 const WITHIN = 30_000;
 

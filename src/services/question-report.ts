@@ -81,7 +81,8 @@ export function createQuestionReports({
         },
         targets: targets.map(
           ([id, lane, delivery, reason, queued, sent, shown, opened, ...rest]) => {
-            const [failed_attempts, state, , , due_ms] = rest;
+            const [failed_attempts, state, trouble, unconfirmed, due_ms, is_tried] = rest;
+            const health = laneOf(lane);
             return {
               ...{ id, type: channelOf(unblockedLane(lane)) ?? lane, status: delivery, reason },
               queued_at: seconds(queued),
@@ -90,7 +91,9 @@ export function createQuestionReports({
               opened_at: maybe(opened),
               failed_attempts: attemptsOf(failed_attempts),
               next_attempt_at: delivery === "queued" ? maybe(due_ms) : null,
-              state,
+              ...{ state, trouble, is_tried: is_tried === 1, is_unconfirmed: unconfirmed === 1 },
+              lane: health?.state ?? "off",
+              lane_reason: health?.reason ?? null,
             };
           },
         ),
@@ -98,22 +101,12 @@ export function createQuestionReports({
           ...{ target_id, was_sent: outcome === "sent", reason },
           at: seconds(done_ms),
         })),
-        waits: new Map(
-          targets.map(([id, lane, , , , , , , , , trouble, , , is_tried]) => {
-            const { state = "off", reason = null } = laneOf(lane) ?? {};
-            return [
-              id,
-              { is_tried: is_tried === 1, lane: state, lane_reason: reason, trouble },
-            ] as const;
-          }),
-        ),
         at: now,
         channels: channels.map(([id, type, state, error_code, created, lane]) => ({
           ...{ id, type, state, error_code },
           created_at: seconds(created),
           is_on: isOn(type, lane),
         })),
-        unconfirmed: new Set(targets.filter((one) => one[11] === 1).map(([id]) => id)),
         devices: lanes_of_devices.length,
         devices_are_on: lanes_of_devices.some((lane) => isOn("", lane)),
         page_is_open: page_is_open === 1,
