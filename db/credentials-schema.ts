@@ -10,9 +10,7 @@ import { sql } from "./store/sql.ts";
  * Credentials (§4.1): the sign-ins of an account, the secrets of a key, and the tokens of OAuth. The table is WITHOUT
  * ROWID, so that a request finds its row with one search.
  *
- * Triggers (docs/triggers.md) keep it in step with `accounts` and `keys`, whose digests version 0.1.0 reads and writes. A
- * new account or key gets a credential, a digest replaced on one side is replaced on the other, and the tombstone of a
- * key or account deletes its credentials.
+ * The only place of their digests. Triggers delete the credentials of a deleted key or account (docs/triggers.md).
  */
 export const credentials = sqliteTable(
   "credentials",

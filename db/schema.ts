@@ -70,7 +70,7 @@ export const accounts = sqliteTable(
     address_uses: text().notNull().default("[]"),
     /** What the administrator calls the person; the account does not see it. */
     admin_name: text().default(sql`null`),
-    /** Set while the administrator blocks the account. Triggers of migration 0041 make it take effect. */
+    /** Set while the administrator blocks the account. Triggers make it take effect. */
     blocked_at: timestamp().default(sql`null`),
     /** Bytes of what belongs to none of its keys (storage.ts). */
     stored_bytes: integer().notNull().default(0),
@@ -140,8 +140,7 @@ export const tasks = sqliteTable(
     expect_update_within: integer(),
     /**
      * When a job looks next whether the agent is silent; null while nothing is expected or silence is known. The trigger
-     * `tasks_silence` sets it where an older version changes the status, and `keys_silence` when the key of a silent task
-     * is used.
+     * `keys_silence` sets it when the key of a silent task is used.
      */
     silent_due_at: timestamp(),
     silent_since: timestamp(),

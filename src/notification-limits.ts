@@ -47,7 +47,7 @@ export const NOTIFICATION_LIMITS = {
 
 /** Limits of webhooks (§19.4). Times are seconds unless the name says otherwise. */
 export const WEBHOOK_LIMITS = {
-  /** Messages that wait for one channel. A trigger of migration 0023 has the same number. */
+  /** Messages that wait for one channel. A trigger has the same number. */
   queued: 1_000,
   /** Bytes of these messages, from which on the queue is full too. The same trigger has this number. */
   queued_bytes: 8 * 1024 * 1024,

@@ -1,4 +1,4 @@
-/** What a copy has in it: checks it before it counts as a backup, and before it is restored. */
+/** Checks that a backup is complete: once when it is made, and once before a restore. */
 
 import { VERSION } from "../../src/version.ts";
 import type { openConnection } from "../store/connection.ts";

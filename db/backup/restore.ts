@@ -95,7 +95,7 @@ export async function restoreStore(options: RestoreOptions): Promise<Restored> {
   }
 }
 
-/** Throws for what is no file, or not the whole store. */
+/** Throws if the source is not a file, or has a log that was not merged into it. */
 function checkSource(file: string): string {
   const info = statSync(file, { throwIfNoEntry: false });
   if (!info) throw new BackupError(`there is no file ${showPath(file)}`);

@@ -115,7 +115,7 @@ const insertFor = <Due, Expires, Guard>(
 const ofTarget = sql`account_id = d.account_id and recipient_id = d.recipient_id`;
 /** Few enough wait for the target `d`. */
 const isShort = sql`not exists (select 1 from deliveries where ${ofTarget} limit 1 offset ${sql.raw(LIMITS.queued_most - 1)})`;
-/** As {@link isShort}, or one about the same task waits, which this joins. */
+/** The target's queue has room, or holds a delivery about the same task that this one is merged into. */
 const hasRoom = sql`(${isShort} or exists (select 1 from deliveries where ${ofTarget} and kind = 'task' and subject = ${p("subject")}))`;
 
 const insert = <Guard>(kind: PlannedKind, guard: Sql<Guard>) => {

@@ -1,5 +1,5 @@
 /**
- * How far each question got (§2.11). Triggers write the rows of devices and channels (migration 0024);
+ * How far each question got (§2.11). Triggers write the rows of devices and channels (docs/triggers.md);
  * this file has all other writes, and the reads.
  */
 

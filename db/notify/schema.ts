@@ -151,8 +151,8 @@ export const deliveryRecords = sqliteTable(
 );
 
 /**
- * How far each question got (§2.11): one row for each question and target, WITHOUT ROWID. Triggers of
- * migration 0024 write the rows of targets, whichever version plans and settles: a row of `deliveries` for a
+ * How far each question got (§2.11): one row for each question and target, WITHOUT ROWID. Triggers
+ * write the rows of targets, whatever plans and settles: a row of `deliveries` for a
  * question adds a `queued` one, its row of `delivery_records` settles it, and the end of a row of `deliveries`
  * without a record makes it `suppressed`. The rows are deleted with their question.
  */
@@ -230,9 +230,9 @@ const knownSubjects = customType<{ data: Sends; driverData: string }>({
 
 /**
  * Channels of the person (§19), and the webhooks of keys (§5.9.5), which have the type `key_webhook` and a
- * `key_id`. Triggers of migration 0023 count the messages of a webhook. Triggers of 0026 delete the target
- * and the queue of a channel with it, and a channel with its sign-in or the token of that. Triggers of 0028
- * delete the webhook of a key with the row of the key, and with the grant that set it.
+ * `key_id`. Triggers count the messages of a webhook, delete the target and the queue of a channel with it, a
+ * channel with its sign-in or the token of that, and the webhook of a key with the row of the key and with the grant
+ * that set it.
  */
 export const channels = sqliteTable(
   "channels",
@@ -284,11 +284,11 @@ export const channels = sqliteTable(
      * The credential that a key set its webhook with: the id of a grant, or {@link SECRET}. Null if an account set it.
      */
     set_by: text(),
-    /** When the next of its messages may be sent; null if none waits. Triggers of migration 0028 keep it. */
+    /** When the next of its messages may be sent; null if none waits. Triggers keep it. */
     due_at: timestamp(),
     /** The key of `listeners` (reply-schema.ts) over which its answers come; null if it takes none. It never changes. */
     listener: text(),
-    /** Why its answers do not arrive, and since when; null while they do. A column of older versions says how it sends. */
+    /** Why its answers do not arrive, and since when; null while they do. */
     listen_error: text(),
     listen_error_at: timestamp(),
     /** When a test of it was last answered. */
@@ -315,8 +315,7 @@ export const SECRET = "secret";
 
 /**
  * Messages that wait for webhooks: one row for each event and channel, which a trigger on `events` writes
- * with the event, whichever version that does; and one for each inbox item of a key with a webhook, by
- * triggers on `items` (migration 0028). The subject of an item is its key, and `id` is that of the item. Only
+ * with the event; and one for each inbox item of a key with a webhook, by triggers on `items`. The subject of an item is its key, and `id` is that of the item. Only
  * the head, the oldest message about a subject, may be sent. webhook-queue.ts has the states of a row.
  */
 export const webhookMessages = sqliteTable(

@@ -2,7 +2,7 @@
  * The queue of webhooks: one row of `webhook_messages` for each event and channel, and for each inbox item
  * of a key that has a webhook. The states of a row, and what moves it there:
  *
- *   queued    A trigger, with the event (migration 0023) or the item (0028); the creation of a channel, for
+ *   queued    A trigger, with the event or the item; the creation of a channel, for
  *             its test; or the setting of a key's webhook, for what is unread. Only the head of a subject is
  *             sent: the oldest message about it.
  *   leased    A worker (`claimMessages`): `lease` is set, `attempts` grows. Only the holder moves it now.
@@ -11,7 +11,7 @@
  *   gone      The holder (`dropMessage`); a job once it has expired; the end of its channel; or, unless it is
  *             leased, the end or reading of its item. A trigger makes the next message of the subject the head.
  *
- * `due_at` of a channel says when the next of its messages may be sent. Triggers of migration 0028 keep it,
+ * `due_at` of a channel says when the next of its messages may be sent. Triggers keep it,
  * so that a look costs only by what is due. Leases work as in queue.ts.
  */
 

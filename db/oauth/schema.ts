@@ -8,7 +8,7 @@ import { sql } from "../store/sql.ts";
  * A person's permission for a client to use a key. The approval inserts the row, which has the authorization code until
  * it is used. After that, the tokens in `credentials` have the row's id.
  *
- * Triggers (migration 0022): deleting a grant ends its tokens, and deleting a key its grants.
+ * Triggers (docs/triggers.md): deleting a grant ends its tokens, and deleting a key its grants.
  */
 export const grants = sqliteTable(
   "grants",
@@ -27,7 +27,7 @@ export const grants = sqliteTable(
     challenge: text().notNull(),
     /** Base address that the tokens are for. */
     resource: text().notNull(),
-    /** Of the authorization code, also after its use, to detect a second use. Null: not made yet. */
+    /** Digest of the authorization code. Kept after use to detect a second use; null until issued. */
     code_digest: text(),
     redeemed_at: timestamp(),
     /** Of the part that the refresh tokens of the grant share. */

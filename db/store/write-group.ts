@@ -35,7 +35,7 @@ export function toSteps(
   hasWork: (guard: string) => boolean,
 ): GroupStep[] {
   const steps: GroupStep[] = [];
-  /** Of the independent batches before this one: what runs once, at their end. */
+  /** Statements of the independent batches so far that run once, after the last of them. */
   let merged = new Map<string, number[]>();
   let checks = new Map<string, Map<string, Statement>>();
 

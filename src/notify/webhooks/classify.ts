@@ -20,7 +20,7 @@ export type WebhookVerdict =
 interface WebhookAttempt {
   /** Epoch seconds, for a `Retry-After` with a date. */
   readonly now: number;
-  /** True for a test, of which a web page is not a success. */
+  /** True for a test delivery: a response with a web page then does not count as success. */
   readonly is_test: boolean;
 }
 
