@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { z } from "zod";
-import { ERRORS } from "../../src/errors.ts";
+import { ERRORS, type ErrorCode } from "../../src/errors.ts";
 import { LIMITS, RATES } from "../../src/limits.ts";
 import { RPC } from "../../src/mcp/result.ts";
 import { Account } from "../../src/model/account.ts";
@@ -167,14 +167,22 @@ test("no section has a table of another resource", () => {
 
 // --- errors, limits, events, tools, variables
 
-test("section 9.2 lists every code with its status and whether it says when to retry", () => {
+const namesClause = (text: string, clause: string) =>
+  hasClause(document, clause) && (text.match(/\d+(\.\d+)+/g) ?? []).includes(clause);
+
+test("section 9.2 lists every code with its status, its clause, and whether it says when to retry", () => {
   const expected = Object.entries(ERRORS).map(([code, kind]) => [
     String(kind.status),
     code,
     "retry_after" in kind ? "yes" : "no",
+    kind.clause,
   ]);
   const rows = rowsWith(document, "Status").filter(({ clause }) => clause === "9.2.1");
-  expect(rows.map(({ row }) => [row.Status, row.Code, row.Retry])).toEqual(expected);
+  const written = rows.map(({ row: { Status, Code, Retry, Meaning } }) => {
+    const { clause } = ERRORS[Code as ErrorCode];
+    return [Status, Code, Retry, namesClause(Meaning!, clause) ? clause : Meaning];
+  });
+  expect(written).toEqual(expected);
 });
 
 const UNITS: Readonly<Record<string, number>> = {

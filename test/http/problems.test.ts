@@ -11,14 +11,15 @@ const read = async (path: string) => {
   return { response, text: await response.text() };
 };
 
-test("every error code has a page with its title, status and what to do [§9.1.5]", async () => {
+test("every error code has a page with its title, status, clause and what to do [§9.1.5]", async () => {
   const texts = new Set<string>();
   for (const code of codes) {
     const { response, text } = await read(`/problems/${code}`);
-    const { title, status, help } = ERRORS[code];
+    const { title, status, clause, help } = ERRORS[code];
     expect([code, response.status]).toEqual([code, 200]);
     expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
-    for (const part of [code, title, `${status}`, help]) expect(text).toContain(part);
+    for (const part of [code, title, `${status}`, `${clause} of`, help])
+      expect(text).toContain(part);
     expect(text.includes("Retry-After</code>")).toBe("retry_after" in ERRORS[code]);
     texts.add(help);
   }

@@ -23,7 +23,7 @@ export const STYLE = textAsset("style", "css", CSS);
 
 // Relative addresses, so that it also works behind a proxy that adds a path.
 function documentOf(code: ErrorCode): string {
-  const { title, status, help, ...rest } = ERRORS[code];
+  const { title, status, clause, help, ...rest } = ERRORS[code];
   const retry = "retry_after" in rest ? "yes, after the seconds in <code>Retry-After</code>" : "no";
   return htmlPage({
     title: `${code}: ${title}`,
@@ -33,10 +33,11 @@ function documentOf(code: ErrorCode): string {
 <dl>
 <dt>Code</dt><dd><code>${code}</code></dd>
 <dt>HTTP status</dt><dd>${status}</dd>
+<dt>Specified in</dt><dd>${clause} of <code>docs/interface.md</code></dd>
 <dt>Sent with a time to retry</dt><dd>${retry}</dd>
 </dl>
 <p>${escaped(help)}</p>
-<p><a href="../docs">Documentation of the interface</a></p>
+<p><a href="../docs">Try the interface</a></p>
 </main>`,
   });
 }
