@@ -8,7 +8,6 @@ import { recoverAccount } from "../state/new-account.ts";
 import { watchPairingLinks } from "../state/pairing.ts";
 import { resumeRecovery } from "../state/recovery.ts";
 import { resume } from "../state/session.ts";
-import { takeOverSharedSignIn } from "../state/shared-sign-in.ts";
 import { inviteCode, startCode } from "../state/start-code.ts";
 import { App } from "./app.tsx";
 
@@ -20,7 +19,6 @@ if (can_start) {
   // While the server cannot be reached, nothing can be recovered yet.
   void recoverAccount().catch(() => null);
   void resumeRecovery().catch(() => null);
-  void takeOverSharedSignIn();
   createRoot(document.getElementById("root")!).render(
     <StrictMode>
       <App />

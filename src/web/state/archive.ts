@@ -5,9 +5,7 @@ import type { Account } from "./api.ts";
 import { PATH, scoped } from "./storage.ts";
 import type { Kind, Resources, Store } from "./store.ts";
 
-/** At the root, the name that earlier versions used under every path. */
-const SHARED = "relay";
-const NAME = PATH === "/" ? SHARED : scoped("archive");
+const NAME = PATH === "/" ? "relay" : scoped("archive");
 const KINDS: readonly Kind[] = ["keys", "tasks", "questions"];
 /** Seconds between a change and saving it. */
 const DELAY = 2;
@@ -91,11 +89,9 @@ export function createArchive(store: Store) {
   };
 }
 
-/** Deletes the saved data; `shared`: also what an earlier version saved. */
-export async function forgetArchive(shared: boolean): Promise<void> {
-  for (const name of shared ? [NAME, SHARED] : [NAME]) {
-    await done(indexedDB.deleteDatabase(name)).catch(() => null);
-  }
+/** Deletes the saved data. */
+export async function forgetArchive(): Promise<void> {
+  await done(indexedDB.deleteDatabase(NAME)).catch(() => null);
 }
 
 async function open(): Promise<IDBDatabase> {

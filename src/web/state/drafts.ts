@@ -6,7 +6,7 @@
 import { createIdempotencyKey } from "../../client/idempotency.ts";
 import { createListeners } from "../observable.ts";
 import type { LateSubject, Refusal } from "./kept-answers.ts";
-import { copyShared, tab } from "./storage.ts";
+import { tab } from "./storage.ts";
 import type { Store } from "./store.ts";
 
 const PREFIX = "draft.";
@@ -58,8 +58,6 @@ export function sendDraft<T>(name: string, value: T): string {
 
 /** Makes this account the owner of the tab's drafts; removes those of another account. */
 export function keepDraftsOf(account_id: string): void {
-  // Take over what an earlier version kept in this tab, unless it has drafts of its own.
-  if (tab.get(OWNER) === null) copyShared(sessionStorage);
   const owner = tab.get(OWNER);
   if (owner !== null && owner !== account_id) tab.clear();
   tab.set(OWNER, account_id);

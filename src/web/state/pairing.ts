@@ -17,7 +17,7 @@ interface Claim {
 const CLAIM = "claim";
 /** The token of a claim that the person gave up while it was unconfirmed. */
 const GIVEN_UP = "given-up-token";
-/** The code of that claim, and when it was given up; absent if an earlier version gave it up. */
+/** The code of that claim, and when it was given up. */
 const GIVEN_UP_CLAIM = "given-up-claim";
 interface GivenUp {
   readonly code: string;

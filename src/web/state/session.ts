@@ -19,16 +19,15 @@ import type { KeepOptions } from "./push.ts";
 import { pushChannel } from "./push-channel.ts";
 import { createReceipts, type Receipts } from "./receipts.ts";
 import { createSignIns, type SignIns } from "./sign-ins.ts";
-import { local } from "./storage.ts";
+import { local, tab } from "./storage.ts";
 import { createStore, type Store } from "./store.ts";
 import { type Sync, startSync } from "./sync.ts";
 import {
-  confirmToken,
-  eraseKept,
   keepNextToken,
   keepToken,
   keptNextToken,
   keptToken,
+  removeCopy,
   successorsOf,
   TOKEN_KEY,
 } from "./token.ts";
@@ -157,11 +156,6 @@ function createKnownStore(ended: AbortSignal): Store {
     stop();
     local.set(ACCOUNT, account.id);
     keepDraftsOf(account.id);
-  });
-  const stopWaiting = store.subscribe(() => {
-    if (store.loads() === 0 || ended.aborted) return;
-    stopWaiting();
-    confirmToken();
   });
   // A text that was being written when its question ended can still be copied, or sent as a message.
   const keepDrafts = createDraftKeeper(store, (...late) => {
@@ -325,14 +319,15 @@ export async function leave(why: SignOutReason): Promise<void> {
   if (is_forced) rememberUnsent(local.get(ACCOUNT));
   if (is_forced) rememberDrafts();
   forgetNewKeySecret();
-  const shared = eraseKept();
+  local.clear();
+  tab.clear();
   location.hash = "";
   if (why === "refused" || why === "ended") history.replaceState(ENDED, "");
   const closed = close();
   session.set(null);
   await closed;
   // Another tab may have signed in by now: the archive is then theirs.
-  if (keptToken() === null) await forgetArchive(shared);
+  if (keptToken() === null) await forgetArchive();
   const worker = await ownWorker();
   if (!worker) return;
   if (keptToken() === null) {
@@ -357,6 +352,7 @@ async function follow(token: string): Promise<void> {
 
 /** Opens the stored session, and follows sign-ins and sign-outs of other tabs. */
 export function resume(): void {
+  removeCopy();
   const token = keptToken();
   if (token !== null) open(token, {});
   window.addEventListener("storage", ({ key }) => {

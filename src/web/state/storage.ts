@@ -8,11 +8,8 @@ import { serverUrl } from "./server-url.ts";
 /** Path of this Relay: `/`, or such as `/relay/`. */
 export const PATH = new URL(serverUrl(".")).pathname;
 
-/** Prefix of the names that every path used before version 0.2.0. */
-const AT_ROOT = "relay.";
-
 /** Prefix of all names of this Relay. A path contains no space, so no prefix begins with another. */
-const PREFIX = PATH === "/" ? AT_ROOT : `relay ${PATH} `;
+const PREFIX = PATH === "/" ? "relay." : `relay ${PATH} `;
 
 /** The name of something that the whole origin shares, such as a lock. */
 export const scoped = (name: string): string => PREFIX + name;
@@ -37,17 +34,3 @@ function ownPart(storage: () => Storage) {
 
 export const local = ownPart(() => localStorage);
 export const tab = ownPart(() => sessionStorage);
-
-/** Names that this Relay shared with those under other paths before version 0.2.0. */
-export const sharedNames = (storage: Storage): readonly string[] =>
-  PATH === "/" ? [] : Object.keys(storage).filter((name) => name.startsWith(AT_ROOT));
-
-/** Copies what an earlier version kept to the names of this Relay, without replacing anything. */
-export function copyShared(storage: Storage, except: readonly string[] = []): void {
-  for (const name of sharedNames(storage)) {
-    const own = scoped(name.slice(AT_ROOT.length));
-    const value = storage.getItem(name);
-    if (except.includes(name) || value === null || storage.getItem(own) !== null) continue;
-    storage.setItem(own, value);
-  }
-}

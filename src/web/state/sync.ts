@@ -151,7 +151,7 @@ export function startSync(options: SyncOptions) {
         store.put("questions", data.question);
         break;
       case "inbox.updated":
-        // A version before this one has no `unreceived`.
+        // An event from before 0.3.0 has no `unreceived`.
         store.inboxChanged(data.key_id, data.unreceived ?? data.unread);
         if (data.unreceived) void lookAgain(data.key_id, connection.signal);
         break;
