@@ -150,8 +150,11 @@ export const TOML_SAMPLES: Readonly<Record<string, Sample>> = {
   ],
   "a table of servers": [lines("[mcp_servers]", 'github = { command = "gh" }', "", "[z]", "a=1")],
   "an empty table of servers": ["[mcp_servers]\n"],
-  "an inline table of servers": [lines('mcp_servers = { github = { command = "gh" } }', "x = 1")],
-  "an empty inline table of servers": ["mcp_servers = {}\n"],
+  "an inline table of servers": [
+    lines('mcp_servers = { github = { command = "gh" } }', "x = 1"),
+    "has mcp_servers in another form",
+  ],
+  "an empty inline table of servers": ["mcp_servers = {}\n", "has mcp_servers in another form"],
   "dotted names": [lines('mcp_servers.github.command = "gh"', "[z]", "a=1")],
   "names in quotes": ['["mcp_servers"."x y"]\nurl="u"\n'],
   "hooks of others": [
@@ -171,8 +174,9 @@ export const TOML_SAMPLES: Readonly<Record<string, Sample>> = {
   ],
   "inline hooks": [
     lines("[hooks]", "PermissionRequest = [", '  { matcher = "x", hooks = [] }, # c', "]"),
+    "has hooks in another form",
   ],
-  "an inline table of hooks": ["hooks = { PermissionRequest = [] }\n"],
+  "an inline table of hooks": ["hooks = { PermissionRequest = [] }\n", "has hooks in another form"],
   "nested arrays of tables": ["[[a]]\n[[a.b]]\nc = 1\n[[a]]\n"],
   "what looks like an entry": [
     lines(
@@ -199,7 +203,7 @@ export const TOML_SAMPLES: Readonly<Record<string, Sample>> = {
   Unicode: ['"é😀" = "\\u00e9\u2028"\n'],
   "another entry": ['[mcp_servers.relay]\ncommand = "x"\n', "another entry"],
   "another entry, dotted": ['mcp_servers.relay.command = "x"\n', "another entry"],
-  "another type": ["mcp_servers = 1\nhooks = 1\n", "has another type"],
+  "another type": ["mcp_servers = 1\nhooks = 1\n", "in another form"],
   "an array of servers": ["[[mcp_servers]]\na=1\n", "changed safely"],
   "cut off": ["a = \n", "cannot be parsed"],
   "a name twice": ["a=1\na=2\n", "cannot be parsed"],

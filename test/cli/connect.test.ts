@@ -15,54 +15,15 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { connectText, disconnectText } from "../../src/cli/connect/change.ts";
-import { CLIENTS, offersSignIn, setUpOf } from "../../src/cli/connect/clients.ts";
+import { offersSignIn } from "../../src/cli/connect/clients.ts";
+import { CLAUDE_HOOKS } from "../../src/web/person/agents/permission-hooks.ts";
 import { createUser } from "../support/cli.ts";
 import { createTestClock } from "../support/clock.ts";
-import { jsonSamples, TOML_SAMPLES } from "./config-files.ts";
 
 const LOCAL = "http://127.0.0.1:3000";
 /** Without OAuth. */
 const LAN = "http://192.168.1.5:3000";
-const MACHINE = { env: {}, platform: "linux", home: "/home/me", host: "workbench" } as const;
 const clock = createTestClock();
-
-/** The person's own change between connecting and disconnecting, where the sample has a place for one. */
-const edit = (text: string) =>
-  text
-    .replace(/"([az])": 1(?!\d)/, '"$1": [7, {}]')
-    .replace(/^(a|b|c) ?= ?1$/m, '$1 = { x = "y" }');
-
-for (const client of CLIENTS) {
-  test(`connecting ${client} and disconnecting it leaves every byte of a file as it was`, () => {
-    for (const url of [LOCAL, LAN]) {
-      const { places } = setUpOf(client, MACHINE, url, client === "claude" || client === "codex");
-      for (const { format, pieces } of places) {
-        // From which things are only removed: connect-former.test.ts.
-        if (pieces.every(({ is_former }) => is_former)) continue;
-        const section = String(pieces[0]!.path[0]);
-        const samples = client === "codex" ? TOML_SAMPLES : jsonSamples(section);
-        expect(Object.keys(samples).length).toBeGreaterThan(30);
-        for (const [name, [text, refusal]] of Object.entries(samples)) {
-          const run = () => connectText(text, format, pieces);
-          if (refusal !== undefined) {
-            expect(run, name).toThrow(refusal);
-            continue;
-          }
-          const { text: after, kind } = run();
-          const disconnected = (now: string) => disconnectText(now, format, text, pieces).text;
-          expect([name, kind, disconnected(after)]).toEqual([name, "added", text]);
-          expect([name, disconnected(edit(after))]).toEqual([name, edit(text)]);
-          expect(connectText(after, format, pieces)).toEqual({ text: after, kind: "none" });
-          const moved = setUpOf(client, MACHINE, `${url}1`, true).places;
-          const again = moved.find((place) => place.pieces[0]!.path[0] === section)!;
-          const { text: second } = connectText(after, format, again.pieces);
-          expect([name, disconnected(second)]).toEqual([name, text]);
-        }
-      }
-    }
-  });
-}
 
 /** A user with one file at a path below the home folder. */
 function withFile(path: string, text: string, given: Parameters<typeof createUser>[0] = { clock }) {
@@ -87,14 +48,14 @@ test("relay connect shows the change and asks, and keeps a copy until the change
     },
   });
   const after = CURSOR.replace(
-    "{} // mine",
-    `{}, // mine
-    "relay": {
+    '"a"',
+    `"relay": {
       "url": "${LOCAL}/mcp",
       "headers": {
         "Authorization": "Bearer \${env:RELAY_KEY}"
       }
-    }`,
+    },
+    "a"`,
   );
   expect(await run(CONNECT)).toMatchObject({
     code: 3,
@@ -161,7 +122,7 @@ test("--approve adds its hooks beside others, in the files that the client reads
     headers: { "X-Agent-Host": "workbench" },
   });
   const { hooks } = JSON.parse(read());
-  expect(Object.keys(hooks)).toEqual(["PostToolUse", "PermissionRequest"]);
+  expect(Object.keys(hooks)).toEqual(["PermissionRequest", "PostToolUse"]);
   expect(hooks.PostToolUse).toHaveLength(2);
   expect(hooks.PermissionRequest[0]).toMatchObject({
     matcher: "*",
@@ -231,28 +192,15 @@ test("disconnecting removes only what is marked as Relay's or has the known addr
   expect(JSON.parse(read())).toEqual({});
 });
 
-test("VS Code's input stays while another server uses it", () => {
-  const { format, pieces } = setUpOf("vscode", MACHINE, LAN, false).places[0]!;
-  const { text } = connectText("{}", format, pieces);
-  const header = "$" + "{input:relay-key}";
-  const other = { url: "https://x.example/mcp", headers: { Authorization: `Bearer ${header}` } };
-  const shared = format.add(text, ["servers", "x"], other, "member");
-  const left = JSON.parse(disconnectText(shared, format, "{}", pieces).text!);
-  expect(left).toEqual({ servers: { x: other }, inputs: [pieces[1]!.value] });
-});
-
-test("another program's hook in a group with Relay's stays", () => {
-  const { format, pieces } = setUpOf("claude", MACHINE, LOCAL, true).places[1]!;
-  const { text } = connectText("{}", format, pieces);
-  const joined = text.replace(
-    '"hooks": [\n          {\n',
-    '"hooks": [\n          {"type": "x"},\n          {\n',
-  );
-  expect(joined).not.toBe(text);
-  const { text: left } = disconnectText(joined, format, "{}", pieces);
-  expect(JSON.parse(left!)).toEqual({
-    hooks: { PermissionRequest: [{ matcher: "*", hooks: [{ type: "x" }] }] },
-  });
+test("connecting Claude Code removes the same hooks of the plugin that the page's lines write", async () => {
+  const [, , text = ""] = /<<'(END)'\n(.+)\nEND$/s.exec(CLAUDE_HOOKS)!;
+  const { hooks, ...rest } = JSON.parse(text);
+  const { home, read, run } = withFile(".claude/skills/relay/.claude-plugin/plugin.json", text);
+  const connect = ["connect", "claude", "--approve", "--url", LOCAL, "--yes"];
+  expect((await run(connect)).code).toBe(0);
+  const settings = JSON.parse(readFileSync(join(home, ".claude/settings.json"), "utf8"));
+  expect([JSON.parse(read()), settings.hooks]).toEqual([rest, hooks]);
+  expect((await run(connect)).out).toBe("");
 });
 
 test("relay connect follows a symbolic link, and the link stays a link", async () => {
@@ -371,12 +319,17 @@ test("if one of two files cannot be written, neither is", async () => {
 
 test("the preview shows neither lines that stay nor a value that only gets a comma", async () => {
   const text = '{\n  "one": "secret1",\n  "two": "secret2"\n}\n';
-  const { run } = withFile(".gemini/settings.json", text);
-  const { out } = await run(["connect", "gemini", "--url", LAN, "--yes"]);
-  expect(out).toContain('+  "two": …,\n');
-  expect(out).not.toContain("secret");
+  const { read, file, run } = withFile(".gemini/settings.json", text);
+  const connected = await run(["connect", "gemini", "--url", LAN, "--yes"]);
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the client fills it in.
-  expect(out).toContain('"Authorization": "Bearer ${RELAY_KEY}"');
+  expect(connected.out).toContain('"Authorization": "Bearer ${RELAY_KEY}"');
+  // The person moves the entry behind the others.
+  const [, entry] = /\n( {2}"mcpServers".*\n {2}\}),\n/s.exec(read())!;
+  writeFileSync(file, text.replace('"secret2"', `"secret2",\n${entry}`));
+  const { code, out } = await run(["disconnect", "gemini", "--yes"]);
+  expect([code, read()]).toEqual([0, text]);
+  expect(out).toContain('+  "two": …\n');
+  expect(connected.out + out).not.toContain("secret");
 });
 
 test("sign-in is offered at loopback addresses and at https addresses with a host name", () => {

@@ -92,7 +92,7 @@ const PACKAGES: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^apns2/, ["notify"]],
   [/^ipaddr\.js/, ["outbound", "http", "leaf"]],
   [/^@opentelemetry\//, ["observability"]],
-  [/^(commander$|diff$|@bomb\.sh\/|toml-eslint-parser$)/, ["cli"]],
+  [/^(commander$|diff$|@bomb\.sh\/|smol-toml$)/, ["cli"]],
   // For configuration files, and to read JSON as it was written.
   [/^jsonc-parser$/, ["cli", "leaf"]],
   [/^trpc-to-openapi/, ["rpc types", "http"]],

@@ -42,10 +42,8 @@ export const connectText = (
 ): Change & { readonly text: string } =>
   refuseTooDeep(() => {
     const is_first = findPieces(format.read(text), pieces).length === 0;
-    const wanted = pieces.filter(({ is_former }) => !is_former);
-    const former = pieces.filter(({ is_former }) => is_former);
-    let result = withoutPieces(text, format, null, findPieces(format.read(text), former));
-    for (const piece of wanted) {
+    let result = text;
+    for (const piece of pieces) {
       const there = valueAt(format.read(result), piece.path);
       if (piece.as === "element") {
         if (Array.isArray(there) && there.some(piece.isOurs)) continue;
@@ -55,12 +53,14 @@ export const connectText = (
         const [name, url] = addressIn(there, piece.value);
         if (name === null) continue;
         result = format.replace(result, [...piece.path, name], url);
+        const now = valueAt(format.read(result), [...piece.path, name]);
+        if (now !== url) throw new Refusal("cannot be changed safely");
         continue;
       }
       result = format.add(result, piece.path, piece.value, piece.as);
     }
     const left = findPieces(format.read(result), pieces);
-    if (left.length < wanted.length) throw new Refusal("cannot be changed safely");
+    if (left.length < pieces.length) throw new Refusal("cannot be changed safely");
     checkRest(format, text, result, pieces);
     if (is_first && disconnectText(result, format, text, pieces).text !== text) {
       throw new Refusal("cannot be changed safely");
@@ -165,9 +165,8 @@ function withoutPieces(
   before: string | null,
   found: readonly FoundPiece[],
 ): string {
-  let result = text;
-  // From the last to the first: removing an element moves those after it.
-  for (const { path } of found.toReversed()) result = format.remove(result, path);
+  const paths = found.map(({ path }) => path);
+  let result = format.remove(text, paths);
   const kept = before === null ? {} : safeRead(format, before);
   for (const path of containersOf(found.map(({ piece }) => piece))) {
     if (isEmpty(valueAt(format.read(result), path)) && valueAt(kept, path) === undefined) {

@@ -4,7 +4,6 @@
 
 import { isIP } from "node:net";
 import { join } from "node:path";
-import { canonicalJson } from "../../canonical-json.ts";
 import { bareName, isLoopback } from "../../loopback.ts";
 import type { Io } from "../io.ts";
 import { systemFolder } from "../settings.ts";
@@ -23,8 +22,6 @@ export interface Piece {
   readonly value: Value;
   /** True if a value found in the file is Relay's. */
   readonly isOurs: (value: unknown) => boolean;
-  /** Only earlier versions added it: it is removed, never added. */
-  readonly is_former?: true;
   /** True if another entry of the file also needs it. */
   readonly isUsed?: (root: unknown) => boolean;
 }
@@ -34,6 +31,8 @@ export interface Place {
   readonly file: string;
   readonly format: Format;
   readonly pieces: readonly Piece[];
+  /** Connecting removes the pieces, and never adds them: another place has them. */
+  readonly is_replaced?: true;
 }
 
 /** How to connect a client. */
@@ -116,40 +115,16 @@ function hook(event: string, fields: readonly string[], timeout: number): Piece 
   };
 }
 
-/** A hook of Claude Code, and its form in earlier versions, which did not tell agents apart. */
-function claudeHook(event: string, fields: readonly string[], timeout: number): Piece[] {
-  const former = hook(event, fields, timeout);
-  const former_json = canonicalJson(former.value);
-  const isFormer = (group: unknown) => canonicalJson(group) === former_json;
-  const now = hook(event, [...fields, "agent_id"], timeout);
-  return [
-    { ...now, isOurs: (group) => hasOurHook(group) && !isFormer(group) },
-    // A hook that the person has changed is left as it is.
-    { ...former, isOurs: isFormer, is_former: true },
-  ];
-}
-
+const CLAUDE_FIELDS = ["session_id", "prompt_id", "cwd", "tool_name", "tool_input"];
 const CLAUDE_HOOKS: readonly Piece[] = [
-  ...claudeHook(
+  hook(
     "PermissionRequest",
-    ["session_id", "prompt_id", "cwd", "tool_name", "tool_input", "permission_suggestions"],
+    [...CLAUDE_FIELDS, "permission_suggestions", "agent_id"],
     ANSWER_WITHIN,
   ),
   // Withdraws a question that was answered in the terminal.
-  ...claudeHook(
-    "PostToolUse",
-    ["session_id", "prompt_id", "cwd", "tool_name", "tool_input"],
-    REPORT_WITHIN,
-  ),
-  // Removed, as it withdraws too much: `Stop` also comes while agents in the background wait for an
-  // answer.
-  { ...hook("Stop", ["session_id"], REPORT_WITHIN), is_former: true },
+  hook("PostToolUse", [...CLAUDE_FIELDS, "agent_id"], REPORT_WITHIN),
 ];
-/** The hooks of the plugin that the page's lines write: those in the settings take their place. */
-const CLAUDE_PLUGIN_HOOKS: readonly Piece[] = ["PermissionRequest", "PostToolUse"].map((event) => ({
-  ...hook(event, [], REPORT_WITHIN),
-  is_former: true,
-}));
 const CODEX_HOOKS = [
   hook(
     "PermissionRequest",
@@ -185,7 +160,11 @@ const claude: MakeSetUp = ({ env, home, host }, { mcp, approve, has_sign_in }) =
     places: [
       place(join(folder || home, ".claude.json"), json, [server("mcpServers", entry)]),
       ...(approve
-        ? [place(hooks, json, CLAUDE_HOOKS), place(plugin, json, CLAUDE_PLUGIN_HOOKS)]
+        ? [
+            place(hooks, json, CLAUDE_HOOKS),
+            // The plugin that the page's lines write has the same hooks, which would ask a second time.
+            { ...place(plugin, json, CLAUDE_HOOKS), is_replaced: true as const },
+          ]
         : []),
     ],
     next: [

@@ -5,7 +5,14 @@ import { jsonLine, oneLine } from "../escape.ts";
 import { EXIT, Fault, type Io } from "../io.ts";
 import { readAccess } from "../settings.ts";
 import { type Change, connectText, disconnectText } from "./change.ts";
-import { APPROVING, type ClientName, type Place, placesOf, setUpOf } from "./clients.ts";
+import {
+  APPROVING,
+  type ClientName,
+  type Piece,
+  type Place,
+  placesOf,
+  setUpOf,
+} from "./clients.ts";
 import { diffOf } from "./diff.ts";
 import { dropCopy, keepCopy, readCopy, readSnapshot, replaceFile, type Snapshot } from "./files.ts";
 import { Refusal, valueAt } from "./format.ts";
@@ -45,7 +52,8 @@ export async function connect(
     io.err(advice);
     return EXIT.done;
   }
-  const plan = (place: Place, { text }: Snapshot) => connectText(text, place.format, place.pieces);
+  const plan = ({ format, pieces, is_replaced }: Place, { text }: Snapshot) =>
+    is_replaced ? disconnectText(text, format, null, pieces) : connectText(text, format, pieces);
   const write = async ({ snapshot, change }: Step): Promise<string | null> => {
     // Keep the copy from before the first change.
     const keeps = change.kind === "added" || (await readCopy(snapshot.path)) === null;
@@ -163,14 +171,10 @@ function leave(
 /** The path of each file, and the entries to paste into it. */
 const pasteTexts = (places: readonly Place[]): string =>
   places
-    .flatMap(({ file, format, pieces }) => {
-      const wanted = pieces.filter(({ is_former }) => !is_former);
-      if (wanted.length === 0) return [];
-      const text = wanted.reduce(
-        (made, { path, value, as }) => format.add(made, path, value, as),
-        "",
-      );
-      return [`${oneLine(file)}:\n\n${text}`];
+    .filter(({ is_replaced }) => !is_replaced)
+    .map(({ file, format, pieces }) => {
+      const add = (made: string, { path, value, as }: Piece) => format.add(made, path, value, as);
+      return `${oneLine(file)}:\n\n${pieces.reduce(add, "")}`;
     })
     .join("\n");
 

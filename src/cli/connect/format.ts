@@ -21,11 +21,15 @@ export interface Format {
   readonly add: (text: string, path: Path, value: Value, as: "member" | "element") => string;
   /** Replaces the string at a path. */
   readonly replace: (text: string, path: Path, value: string) => string;
-  /** Removes the member or element at a path. */
-  readonly remove: (text: string, path: Path) => string;
+  /** Removes Relay's members and elements, which are at these paths; those of one array in its order. */
+  readonly remove: (text: string, paths: readonly Path[]) => string;
   /** Removes the object or array at a path if it is empty, without even a comment in it. */
   readonly prune: (text: string, path: Path) => string;
 }
+
+/** The first line break of a text. */
+export const eolOf = (text: string): "\n" | "\r\n" =>
+  /\r?\n/.exec(text)?.[0] === "\r\n" ? "\r\n" : "\n";
 
 const MARK = "\ufeff";
 

@@ -1,81 +1,48 @@
-/** TOML. New tables are appended to the file; other changes are made at the offsets that the parser gives. */
+/**
+ * TOML. What `relay connect` adds is one block of lines at the end of the file: from a mark to the next empty line. Only this
+ * block is changed and removed, never a table that a person or another program wrote.
+ */
 
-import { type AST, getStaticTOMLValue, parseTOML } from "toml-eslint-parser";
-import { behindMark, type Format, isObject, type Path, Refusal, type Value } from "./format.ts";
+import { parse } from "smol-toml";
 import {
-  applySplices,
+  behindMark,
   eolOf,
-  insertion,
-  type List,
-  type Range,
-  removal,
-  type Splice,
-} from "./splice.ts";
+  type Format,
+  isObject,
+  type Path,
+  Refusal,
+  type Value,
+} from "./format.ts";
 
-function parse(text: string): AST.TOMLProgram {
+const MARK = "# Added by relay connect, up to the next empty line";
+
+/** Where the block is; null if there is none. */
+function blockOf(text: string): { readonly start: number; readonly end: number } | null {
+  const found = new RegExp(`^${MARK}$`, "m").exec(text);
+  if (!found) return null;
+  let end = found.index;
+  for (const line of text.slice(found.index).split(/(?<=\n)/)) {
+    // Another program may append its table without an empty line.
+    if (line.trim() === "" || /^\[(?!\[?(mcp_servers\.relay|hooks\.)\b)/.test(line)) break;
+    end += line.length;
+  }
+  return { start: found.index, end };
+}
+
+/** The block; throws {@link Refusal} without one. */
+function ownBlock(text: string) {
+  const block = blockOf(text);
+  if (!block) throw new Refusal("has an entry relay that was not added by relay connect");
+  return block;
+}
+
+// Bun's own parser refuses integers beyond 2^53, which another program may have.
+function read(text: string): unknown {
   try {
-    return parseTOML(text);
+    return parse(text, { integersAsBigInt: "asNeeded" });
   } catch {
     throw new Refusal("cannot be parsed");
   }
-}
-
-const namesOf = ({ keys }: AST.TOMLKey): Path =>
-  keys.map((key) => (key.type === "TOMLBare" ? key.name : key.value));
-const rangeOf = ({ range: [start, end] }: AST.TOMLNode): Range => ({ start, end });
-const startsWith = (path: Path, start: Path): boolean => start.every((name, n) => path[n] === name);
-
-/** The members of an inline table or array with their paths; null for other values. */
-function membersOf(value: AST.TOMLContentNode, path: Path) {
-  if (value.type === "TOMLArray") {
-    return value.elements.map((element, n) => ({
-      value: element,
-      path: [...path, n],
-      ...rangeOf(element),
-    }));
-  }
-  if (value.type !== "TOMLInlineTable") return null;
-  return value.body.map((pair) => ({
-    value: pair.value,
-    path: [...path, ...namesOf(pair.key)],
-    ...rangeOf(pair),
-  }));
-}
-
-/** What a file has at a path or below it. */
-interface PathContent {
-  /** Tables with their lines. */
-  readonly tables: Range[];
-  readonly lines: Range[];
-  /** The value at exactly this path. */
-  value: AST.TOMLContentNode | null;
-  /** The inline table or array that contains the value, and its index there. */
-  inside: { readonly list: List; readonly index: number } | null;
-}
-
-function find({ body: [{ body }] }: AST.TOMLProgram, path: Path): PathContent {
-  const found: PathContent = { tables: [], lines: [], value: null, inside: null };
-  const descend = (value: AST.TOMLContentNode, at: Path): void => {
-    if (at.length === path.length) found.value = value;
-    const members = at.length < path.length ? (membersOf(value, at) ?? []) : [];
-    for (const [index, member] of members.entries()) {
-      if (startsWith(member.path, path)) {
-        found.inside = { list: { ...rangeOf(value), members }, index };
-      }
-      if (startsWith(path, member.path)) descend(member.value, member.path);
-    }
-  };
-  const visitLine = (line: AST.TOMLKeyValue, base: Path): void => {
-    const at = [...base, ...namesOf(line.key)];
-    if (startsWith(at, path)) found.lines.push(rangeOf(line));
-    if (startsWith(path, at)) descend(line.value, at);
-  };
-  for (const node of body) {
-    if (node.type === "TOMLKeyValue") visitLine(node, []);
-    else if (startsWith(node.resolvedKey, path)) found.tables.push(rangeOf(node));
-    else for (const line of node.body) visitLine(line, node.resolvedKey);
-  }
-  return found;
 }
 
 /** Writes a value on one line. */
@@ -100,72 +67,54 @@ function tables(path: Path, value: Value, as: "member" | "element"): string[] {
   return [as === "element" ? `[[${header}]]` : `[${header}]`, ...own, ...below];
 }
 
-function add(text: string, path: Path, value: Value, as: "member" | "element"): string {
-  const program = parse(text);
+/** Appends lines to the block, or the block to the file. A file without a line break at its end gets none. */
+function extended(text: string, lines: readonly string[]): string {
   const eol = eolOf(text);
-  // An inline table or array cannot be extended by a table below it, so it is extended inline.
-  for (let depth = path.length; depth > 0; depth--) {
-    const { value: content } = find(program, path.slice(0, depth));
-    if (!content) continue;
-    const members = membersOf(content, []);
-    const [name, ...names] = path.slice(depth);
-    const is_array = content.type === "TOMLArray";
-    if (!members || is_array !== (name === undefined)) {
-      throw new Refusal(
-        `cannot be extended, as ${path.slice(0, depth).join(".")} has another type`,
-      );
-    }
-    const filled = as === "element" && !is_array ? [value] : value;
-    const inner = names.reduceRight<Value>((its, key) => ({ [key]: its }), filled);
-    const member = (name === undefined ? "" : `${name} = `) + inline(inner);
-    const style = { eol, unit: "  ", is_compact: false };
-    const list = { ...rangeOf(content), members };
-    if (members.length > 0 || is_array) {
-      return applySplices(
-        text,
-        insertion(text, list, style, () => member),
-      );
-    }
-    return applySplices(text, [{ ...rangeOf(content), text: `{ ${member} }` }]);
+  const block = blockOf(text);
+  if (block) {
+    const own = text.slice(block.start, block.end);
+    const more = own.endsWith("\n")
+      ? lines.map((line) => line + eol)
+      : lines.map((line) => eol + line);
+    return text.slice(0, block.end) + more.join("") + text.slice(block.end);
   }
-  const block = tables(path, value, as).join(eol);
-  if (text === "") return block + eol;
-  return text.endsWith("\n") ? text + eol + block + eol : text + eol + eol + block;
+  const added = [MARK, ...lines].join(eol);
+  if (text === "") return added + eol;
+  return text.endsWith("\n") ? text + eol + added + eol : text + eol + eol + added;
 }
 
-/** Cuts whole lines, with the blank line before a table. */
-function cutLines(text: string, { start, end }: Range, is_table: boolean): Splice {
-  const first = text.lastIndexOf("\n", start - 1) + 1;
-  const blank = is_table ? (/(?:^|\n)(\r?\n)$/.exec(text.slice(0, first))?.[1]?.length ?? 0) : 0;
-  const feed = text.indexOf("\n", end);
-  return { start: first - blank, end: feed < 0 ? text.length : feed + 1, text: "" };
-}
-
-function remove(text: string, path: Path): string {
-  const found = find(parse(text), path);
-  const splices = [
-    ...found.tables.map((table) => cutLines(text, table, true)),
-    ...found.lines.map((line) => cutLines(text, line, false)),
-  ];
-  if (found.inside) splices.push(...removal(text, found.inside.list, found.inside.index));
-  if (splices.length === 0) throw new Refusal(`has no ${path.join(".")}`);
-  const rest = applySplices(text, splices);
-  const reached_end = splices.some(({ end }) => end === text.length);
-  // A file that did not end with a line break still does not.
-  return reached_end && !text.endsWith("\n") ? rest.replace(/\r?\n$/, "") : rest;
+function add(text: string, path: Path, value: Value, as: "member" | "element"): string {
+  read(text);
+  const result = extended(text, tables(path, value, as));
+  try {
+    read(result);
+  } catch {
+    throw new Refusal(`cannot be extended, as it has ${path.slice(0, 1)} in another form`);
+  }
+  return result;
 }
 
 function replace(text: string, path: Path, value: string): string {
-  const { value: content } = find(parse(text), path);
-  if (!content) throw new Refusal(`has no ${path.join(".")}`);
-  return applySplices(text, [{ ...rangeOf(content), text: JSON.stringify(value) }]);
+  const { start, end } = ownBlock(text);
+  const line = new RegExp(`^(${path.at(-1)}\\s*=\\s*)("[^"\\n]*"|'[^'\\n]*')`, "m");
+  const own = text.slice(start, end).replace(line, (_, name) => name + JSON.stringify(value));
+  return text.slice(0, start) + own + text.slice(end);
+}
+
+function remove(text: string): string {
+  const { start, end } = ownBlock(text);
+  const [before, after] = [text.slice(0, start), text.slice(end)];
+  const had_end = text.slice(start, end).endsWith("\n");
+  return (
+    (had_end ? before.replace(/(^|\n)\r?\n$/, "$1") : before.replace(/(\r?\n){2}$/, "")) + after
+  );
 }
 
 export const toml: Format = behindMark({
-  read: (text) => getStaticTOMLValue(parse(text)),
+  read,
   add,
-  remove,
   replace,
+  remove,
   // The parent of a table is implied and disappears with its last member.
   prune: (text) => text,
 });
