@@ -1,11 +1,14 @@
 /** Backs up a store before a migration that no older version can work on, so that going back is a restore (§17.5). */
 
+import { existsSync } from "node:fs";
 import { dirname, join, parse, resolve } from "node:path";
 import type { Clock } from "../../src/clock.ts";
 import type { Config } from "../../src/config.ts";
+import { showPath } from "../../src/config-files.ts";
 import { OLDEST_COMPATIBLE } from "../../src/version.ts";
 import { RefusedStore } from "../store/store-contents.ts";
 import { backupStore } from "./backup.ts";
+import { BackupError } from "./backup-files.ts";
 import { oldestVersionIn } from "./contents.ts";
 import { fileOf, type StorePlace } from "./snapshot.ts";
 
@@ -34,6 +37,10 @@ export async function backupBeforeUpgrade(
     );
   }
   const folder = path === null ? folder_of_server! : dirname(resolve(path));
+  // `backupStore` would create it, perhaps on another disk than the one that is not mounted.
+  if (path === null && !existsSync(folder)) {
+    throw new BackupError(`there is no folder ${showPath(folder)}; create it, or mount its disk`);
+  }
   const name = path === null ? "relay" : parse(path).name;
   const file = join(folder, `${name}-before-${OLDEST_COMPATIBLE}.db`);
   begun(file);

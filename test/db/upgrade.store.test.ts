@@ -1,7 +1,7 @@
 /** The upgrade of a store of an earlier version to 0.3.0: its backup, the way back, and what stops it (§17.4, §17.5). */
 
 import { expect, test } from "bun:test";
-import { mkdirSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createClient } from "@libsql/client";
@@ -80,6 +80,13 @@ test("without its backup, an upgrade does not begin, and the store stays as it i
   expect(fault.message).toContain(`${NAME} is a folder`);
   expect(await schema()).toEqual(before);
   if (is_file) return;
+
+  // The disk of the folder may not be mounted.
+  const folder = join(dirname(file), "not-mounted");
+  const missing = startTestApp({ database_url: url, env: { BACKUP_DIR: folder } });
+  expect(((await rejectionOf(missing)) as Error).message).toContain(`there is no folder ${folder}`);
+  expect(existsSync(folder)).toBe(false);
+  expect(await schema()).toEqual(before);
 
   const unprepared = (await rejectionOf(startTestApp({ database_url: url }))) as Error;
   expect(unprepared.message).toContain("UPGRADE_WITHOUT_BACKUP=0.3.0");
