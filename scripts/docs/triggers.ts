@@ -1,15 +1,12 @@
-/** `bun run db:triggers` writes docs/triggers.md: every trigger of a migrated store, by its table. */
+/** The text of docs/triggers.md: every trigger of a migrated store, by its table. */
 
 import { Database } from "bun:sqlite";
-import { fileURLToPath } from "node:url";
-import journal from "../db/migrations/meta/_journal.json" with { type: "json" };
-import { readMigrations } from "../db/store/migration-files.ts";
-
-export const PAGE = fileURLToPath(new URL("../docs/triggers.md", import.meta.url));
+import journal from "../../db/migrations/meta/_journal.json" with { type: "json" };
+import { readMigrations } from "../../db/store/migration-files.ts";
 
 const HEAD = `# Triggers
 
-Written by \`bun run db:triggers\` from the migrations; a guard fails while it is out of date. The triggers are
+Written by \`bun run docs\` from the migrations; a guard fails while it is out of date. The triggers are
 business logic in the store: they hold for every process and every version that writes to it. To change one, write
 a migration that drops it and creates it again.
 
@@ -63,5 +60,3 @@ export function triggersPage(): string {
     });
   return [HEAD, ...rows, ...sections].join("");
 }
-
-if (import.meta.main) await Bun.write(PAGE, triggersPage());

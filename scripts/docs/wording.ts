@@ -19,6 +19,7 @@ export const PROCEDURES: readonly Procedure[] = [...procedures].map(([name, proc
   return { name, route, meta, input: procedure.input as z.ZodObject, output: procedure.output };
 });
 
+// biome-ignore lint/suspicious/noExplicitAny: JSON schemas have members of many types.
 export type Schema = Readonly<Record<string, any>>;
 
 const list = (values: readonly unknown[]) => values.map((value) => `\`${value}\``).join(", ");

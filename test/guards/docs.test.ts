@@ -5,7 +5,6 @@ import { existsSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { Glob } from "bun";
 import manifest from "../../package.json" with { type: "json" };
-import { CONFIG } from "../../src/config.ts";
 import { anchorsOf, prose, readText, sectionOf } from "../support/documents.ts";
 import { hasClause, readDocument } from "./document.ts";
 
@@ -125,15 +124,6 @@ test("every command that a document names is in package.json", () => {
   const isKnown = (name: string) =>
     scripts.some((script) => script === name || (name.endsWith(":") && script.startsWith(name)));
   expect(commands.filter(({ name }) => !isKnown(name))).toEqual([]);
-});
-
-test("docs/configuration.md lists every variable with its default and description", () => {
-  const expected = Object.entries(CONFIG).map(([name, { doc, schema }]) => {
-    const standard = schema.parse(undefined);
-    return `| \`${name}\` | ${standard === undefined ? "" : `\`${standard}\` `}| ${doc} |`;
-  });
-  const rows = documents.get("docs/configuration.md")!.matchAll(/^\| `[A-Z_]+` \|.*$/gm);
-  expect([...rows].map(([row]) => row)).toEqual(expected);
 });
 
 test("docs/glossary.md has each term once, in order, with its meaning and place", () => {
