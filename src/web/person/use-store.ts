@@ -1,7 +1,7 @@
 /** Hooks that give views the session and its store. */
 
 import { createContext, useContext, useMemo, useSyncExternalStore } from "react";
-import type { Key, Task } from "../state/api.ts";
+import type { Key, SignIn, Task } from "../state/api.ts";
 import type { KeptAnswer } from "../state/kept-answers.ts";
 import type { Session } from "../state/session.ts";
 import type { Store } from "../state/store.ts";
@@ -32,6 +32,12 @@ export const useTask = (id: string): Task | undefined => useStore(({ all }) => a
 export function useKeptAnswers(): readonly KeptAnswer[] {
   const { keptAnswers } = useSession();
   return useSyncExternalStore(keptAnswers.subscribe, keptAnswers.all);
+}
+
+/** The account's sign-ins, newest first; null before they are loaded. */
+export function useSignIns(): readonly SignIn[] | null {
+  const { signIns } = useSession();
+  return useSyncExternalStore(signIns.subscribe, signIns.all);
 }
 
 /** Changes that can be undone, and those that are being made. */

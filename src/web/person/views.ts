@@ -54,6 +54,7 @@ export const Permission = later(
   async () => (await import("./questions/permission.tsx")).Permission,
 );
 export const DraftForm = later(async () => (await import("./questions/draft-form.tsx")).DraftForm);
+export const EndSignIn = later(async () => (await import("./account/end-sign-in.tsx")).EndSignIn);
 export const SignOutHere = later(
   async () => (await import("./account/sign-out-here.tsx")).SignOutHere,
 );

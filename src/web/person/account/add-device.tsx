@@ -8,9 +8,9 @@ import { Sheet } from "../../ui/dialog.tsx";
 import { PairingCode } from "../../ui/pairing-code.tsx";
 import { Facts, Problem, Skeleton } from "../../ui/parts.tsx";
 import { useLoaded } from "../../ui/use-loaded.ts";
-import { useSession } from "../use-store.ts";
+import { useSession, useSignIns } from "../use-store.ts";
 import { ConfirmButton, useMayConfirm } from "./confirm-sign-in.tsx";
-import { EndSignIn, useSignIns } from "./end-sign-in.tsx";
+import { EndSignIn } from "./end-sign-in.tsx";
 
 export function AddDevice({ open, onClose }: { open: boolean; onClose: () => void }) {
   /** Each new number makes a new code. */

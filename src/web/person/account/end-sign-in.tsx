@@ -1,17 +1,10 @@
 /** Signs out another device. */
 
-import { useSyncExternalStore } from "react";
 import type { SignIn } from "../../state/api.ts";
 import { remindWithoutCode } from "../../state/recovery.ts";
 import { Confirm } from "../../ui/dialog.tsx";
 import { announceResult } from "../../ui/toast.tsx";
 import { useSession } from "../use-store.ts";
-
-/** The account's sign-ins, newest first; null before they are loaded. */
-export function useSignIns(): readonly SignIn[] | null {
-  const { signIns } = useSession();
-  return useSyncExternalStore(signIns.subscribe, signIns.all);
-}
 
 /** The confirmation before another device is signed out; open while `signIn` is set. */
 export function EndSignIn({ signIn, onClose }: { signIn: SignIn | null; onClose: () => void }) {

@@ -1,12 +1,12 @@
 /** Banner for new sign-ins, above every view. */
 
 import { ShieldAlert } from "lucide-react";
-import { useState, useSyncExternalStore } from "react";
+import { Suspense, useState, useSyncExternalStore } from "react";
 import type { SignIn } from "../../state/api.ts";
 import { useNow } from "../../ui/use-now.ts";
 import { useSession } from "../use-store.ts";
+import { EndSignIn } from "../views.ts";
 import { ConfirmButton } from "./confirm-sign-in.tsx";
-import { EndSignIn } from "./end-sign-in.tsx";
 import { isUnconfirmed, useTrialEnd } from "./trial.tsx";
 
 /**
@@ -59,7 +59,7 @@ export function NewSignIns() {
           </div>
         ))}
       </div>
-      <EndSignIn signIn={ending} onClose={() => setEnding(null)} />
+      <Suspense>{ending && <EndSignIn signIn={ending} onClose={() => setEnding(null)} />}</Suspense>
     </>
   );
 }

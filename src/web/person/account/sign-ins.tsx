@@ -9,10 +9,10 @@ import { Button, IconButton } from "../../ui/button.tsx";
 import { FieldForm } from "../../ui/field-form.tsx";
 import { Badge, Skeleton } from "../../ui/parts.tsx";
 import { useNow } from "../../ui/use-now.ts";
-import { useSession, useStore } from "../use-store.ts";
+import { useSession, useSignIns, useStore } from "../use-store.ts";
 import { AddDevice } from "./add-device.tsx";
 import { ConfirmButton, useMayConfirm } from "./confirm-sign-in.tsx";
-import { EndSignIn, useSignIns } from "./end-sign-in.tsx";
+import { EndSignIn } from "./end-sign-in.tsx";
 import { useTrialEnd } from "./trial.tsx";
 
 /** Seconds between refreshes of `last_used_at` and of labels, which have no events. */

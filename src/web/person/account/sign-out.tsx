@@ -8,7 +8,7 @@ import { signOut } from "../../state/session.ts";
 import { Confirm } from "../../ui/dialog.tsx";
 import { Switch } from "../../ui/field.tsx";
 import { toast } from "../../ui/toast.tsx";
-import { useSignIns } from "./end-sign-in.tsx";
+import { useSignIns } from "../use-store.ts";
 import { useSavedCode } from "./recovery/use-saved-code.ts";
 import { UnsentWarning } from "./sign-out-here.tsx";
 import { useTrialEnd } from "./trial.tsx";

@@ -5,7 +5,7 @@
 import type { SignIn } from "../../state/api.ts";
 import { timeOf } from "../../ui/time.ts";
 import { useNow } from "../../ui/use-now.ts";
-import { useSignIns } from "./end-sign-in.tsx";
+import { useSignIns } from "../use-store.ts";
 
 /** When this browser's trial ends, in epoch seconds; null outside of a trial. */
 export function useTrialEnd(): number | null {
