@@ -30,7 +30,7 @@ const once = (send: Send, key: string) => (request: `${string} /${string}`, body
   send(request, body, { headers: { "idempotency-key": key } });
 const replayed = ({ headers }: Answer) => headers.get("idempotency-replayed");
 
-test("a repeated request returns the resource as it is now, and changes nothing", async () => {
+test("a repeated request returns the resource as it is now, and changes nothing [§8.3] [§8.4]", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person, "other");
   const question = await ask(agent.send);
@@ -119,7 +119,7 @@ test("a repeated request returns the resource as it is now, and changes nothing"
   }
 });
 
-test("an idempotency key is valid for one credential, method and path", async () => {
+test("an idempotency key is valid for one credential, method and path [§8.2]", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person, "other");
   const body = { title: "t" };
@@ -162,7 +162,7 @@ test("a refused request is not remembered, so its idempotency key may succeed la
   expect([conflict.status, conflict.body.code]).toEqual([409, "question_not_pending"]);
 });
 
-test("of many concurrent requests, one takes effect and the others return what it created", async () => {
+test("of many concurrent requests, one takes effect and the others return what it created [§8.5]", async () => {
   const { person, agent } = await createPair(app.url);
   const second = await startTestApp({ clock, database_url });
   const question = await ask(agent.send);
@@ -246,7 +246,7 @@ test("a replay whose resource is gone is 404", async () => {
   expect((await agent.send("GET /v1/tasks")).body.tasks).toEqual([]);
 });
 
-test("routes that return a secret ignore the header", async () => {
+test("routes that return a secret ignore the header [§8.6]", async () => {
   const person = await createPerson(app.url);
   const keys = [1, 2].map(() => once(person.send, "k")("POST /v1/keys", { label: "l" }));
   const [first, second] = await Promise.all(keys);

@@ -112,7 +112,7 @@ test("a task or device that is unknown or belongs to another account is 404 and 
   }
 });
 
-test("a PUT for a task that is not in progress, or with the setting off, is 204 and stores nothing", async () => {
+test("a PUT for a task that is not in progress, or with the setting off, is 204 and stores nothing [§5.6.1(3)]", async () => {
   const { person, agent } = await createPair(app.url);
   const device_id = await putDevice(person);
   for (const status of ["todo", "done", "cancelled"]) {

@@ -32,7 +32,7 @@ async function batchOf(url: string, credential: string, names: readonly string[]
 
 const codesOf = (calls: readonly Call[]) => calls.map(({ error }) => error?.data.code_name ?? "ok");
 
-test("a response costs a token for each started 64 KiB after the first", async () => {
+test("a response costs a token for each started 64 KiB after the first [§10.6.3]", async () => {
   const { person, agent } = await createPair(limited.url);
   for (let i = 0; i < 20; i++) await createTask(agent.send, { title: "t", description: ESCAPED });
   const get = async (path: string) => {
@@ -74,7 +74,7 @@ test("a response costs a token for each started 64 KiB after the first", async (
   expect((await person.send("GET /v1/keys")).status).toBe(200);
 });
 
-test("20 lists in one batch share 1 MiB, and each call that no longer fits is 429", async () => {
+test("20 lists in one batch share 1 MiB, and each call that no longer fits is 429 [§13.4]", async () => {
   const { agent } = await createPair(app.url);
   const made: string[] = [];
   for (let i = 0; i < 30; i++) {

@@ -48,7 +48,7 @@ async function forEachBody(
 /** A byte that never occurs, a truncated one, an overlong form, a surrogate, and one past the last. */
 const NOT_UTF8 = [[0xff], [0xc3], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80]];
 
-test("a body that is not JSON is 400 [§9.1.3]", async () => {
+test("a body that is not JSON is 400 [§9.1.3] [§1.3.1]", async () => {
   const { faults, add } = createCollector();
   await forEachBody(async ({ route, kind, label }) => {
     const good = bodyOf(world, route, kind)!;
@@ -86,7 +86,7 @@ test("a body that is not JSON is 400 [§9.1.3]", async () => {
   expect(faults).toEqual([]);
 });
 
-test("a missing body is 400 unless the route allows it [§9.1.3]", async () => {
+test("a missing body is 400 unless the route allows it [§9.1.3] [§1.3.2]", async () => {
   const { faults, add } = createCollector();
   await forEachBody(async ({ route, kind, label }) => {
     const answers = [
@@ -118,7 +118,7 @@ test("a JSON body that is not an object is 422 and names `body` as the field [§
   expect(faults).toEqual([]);
 });
 
-test("an unknown field is 422, and is named if its name looks like that of a field [§9.2.1 422]", async () => {
+test("an unknown field is 422, and is named if its name looks like that of a field [§9.2.1 422] [§1.3.4]", async () => {
   const names: [name: string, field: string][] = [
     ["titel", "titel"],
     ["x", "x"],
@@ -246,7 +246,7 @@ function inChunks(bytes: Uint8Array): ReadableStream {
   });
 }
 
-test("a body above 256 KiB is 413, with a declared length or in chunks [§9.1.3]", async () => {
+test("a body above 256 KiB is 413, with a declared length or in chunks [§9.1.3] [§11.2.1]", async () => {
   const { faults, add } = createCollector();
   const big = Buffer.alloc(10 * MIB, 0x20);
   await forEachBody(async ({ route, kind, label }) => {

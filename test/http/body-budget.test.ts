@@ -89,7 +89,7 @@ async function finish(connection: RawConnection): Promise<number> {
   return (await connection.answer())!.status;
 }
 
-test("above 64 MiB the address that holds the most loses its oldest body, on every surface", async () => {
+test("above 64 MiB the address that holds the most loses its oldest body, on every surface [§11.2.2]", async () => {
   const from = "203.0.113.7";
   const oldest = await beginOne({ from: "203.0.113.6", headers: { authorization } });
   const rest = await beginOne({ from });

@@ -37,7 +37,7 @@ test("an IPv6 address counts by its /64, and one that maps an IPv4 address as th
   }
 });
 
-test("the forwarded entry at the configured hop counts, and a client cannot forge it", () => {
+test("the forwarded entry at the configured hop counts, and a client cannot forge it [§10.6.5]", () => {
   const of = (hops: number, forwarded?: string) => createReader(hops).of(requestOf(forwarded));
   expect(of(0, "203.0.113.9")).toBe("192.0.2.1");
   expect(of(1)).toBe("192.0.2.1");

@@ -57,7 +57,7 @@ test("a preflight of an allowed origin names the path's methods and the headers 
   expect([status, headers.get("access-control-allow-origin")]).toEqual([204, OTHER]);
 });
 
-test("every response to an allowed origin may be read, including errors and streams", async () => {
+test("every response to an allowed origin may be read, including errors and streams [§1.2.6]", async () => {
   const credential = agent.secret;
   const answers = [
     [200, "GET", "/v1/tasks", { credential }],

@@ -35,7 +35,7 @@ const wide = `{${WIDE.map((name) => `"${name}":1`).join()}}`;
 
 const SMALL = 8 * 1024;
 
-test("JSON deeper than 32 levels is 422 and names `body`, whatever else is wrong with it", async () => {
+test("JSON deeper than 32 levels is 422 and names  [§1.3.8]`body`, whatever else is wrong with it", async () => {
   const headers = { "idempotency-key": "a" };
   for (const body of DEEP) {
     expect(Buffer.byteLength(body)).toBeLessThanOrEqual(LIMITS.body_bytes);
@@ -100,7 +100,7 @@ test("32 levels are accepted, and so is any number of brackets in text or side b
   }
 });
 
-test("of 20,000 unknown fields the first 20 are named, in less than 8 KiB", async () => {
+test("of 20,000 unknown fields the first 20 are named, in less than 8 KiB [§9.1.4]", async () => {
   const first = WIDE.slice(0, LIMITS.named_fields);
   const rest = await exchange(app.url, "POST", "/v1/messages", { credential, body: wide });
   const named = ["key_id", "text", ...first.slice(0, 18)];

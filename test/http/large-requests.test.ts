@@ -58,7 +58,7 @@ test("a key above its limit has a large body refused unread, with a log entry", 
   ]);
 });
 
-test("below its limit a credential has its large body read, and without a valid one it is 401 unread", async () => {
+test("below its limit a credential has its large body read, and without a valid one it is 401 unread [§10.6.7]", async () => {
   const { agent } = await createPair(app.url);
   for (const path of PATHS) {
     const from = { "x-forwarded-for": "203.0.113.9", ...LARGE[0] };

@@ -35,7 +35,7 @@ const filled = (path: string) => path.replace(/\{(\w+)\}/g, (_, name: string) =>
 
 const bearer = (kind: Kind) => ({ authorization: `Bearer ${world.credentials[kind]}` });
 
-test("a known path with another method is 405 and names its methods [§9.1.3]", async () => {
+test("a known path with another method is 405 and names its methods [§9.1.3] [§1.2.4]", async () => {
   const before = await world.stored();
   const faults: string[] = [];
   for (const [path, methods] of PATHS) {
@@ -55,7 +55,7 @@ test("a known path with another method is 405 and names its methods [§9.1.3]", 
   expect(await world.stored()).toEqual(before);
 });
 
-test("HEAD answers like GET, without a body", async () => {
+test("HEAD answers like GET, without a body [§1.2.5]", async () => {
   const wrong: unknown[] = [];
   for (const [path, methods] of PATHS) {
     if (!methods.includes("GET") || path === "/v1/events") continue;
@@ -105,7 +105,7 @@ test("HEAD has no effect: the task is not marked as seen, and the request does n
   expect((await agent.send(`GET /v1/tasks/${unseen.id}`)).body.seen_at).toBeNumber();
 });
 
-test("paths are exact: another spelling of a path is not a route [§9.1.3] [§17.1]", async () => {
+test("paths are exact: another spelling of a path is not a route [§9.1.3] [§17.1] [§1.2.3]", async () => {
   const before = await world.stored();
   const upper = (path: string) => path.replace(/^\/v1\/\w/, (start) => start.toUpperCase());
   const spellings: ((path: string) => string)[] = [
@@ -175,7 +175,7 @@ test("dot segments in a path do not lead to another route [§1.4.3]", async () =
   }
 });
 
-test("every response of a route has its type and may not be stored [§9.1.3]", async () => {
+test("every response of a route has its type and may not be stored [§9.1.3] [§1.2.2]", async () => {
   for (const route of ROUTES) {
     for (const kind of ["none", ...kindsOf(route)] as const) {
       const body = bodyOf(world, route, kind === "none" ? kindsOf(route)[0]! : kind);
@@ -202,7 +202,7 @@ test("every response of a route has its type and may not be stored [§9.1.3]", a
   }
 });
 
-test("204 has neither a body nor a content type", async () => {
+test("204 has neither a body nor a content type [§1.2.1]", async () => {
   const { body: task } = await world.agent.send("POST /v1/tasks", { title: "gone soon" });
   const answer = await sendRaw(app.url, "DELETE", `/v1/tasks/${task.id}`, bearer("key"));
   const told = ["content-type", "cache-control"].map((name) => answer.headers.get(name));

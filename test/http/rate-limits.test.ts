@@ -115,7 +115,7 @@ test("an account token has 240 calls at once, including streams [§10.6.2]", asy
   await refused.response.body!.cancel();
 });
 
-test("an address is charged for every request refused without a valid credential [§10.6.2]", async () => {
+test("an address is charged for every request refused without a valid credential [§10.6.2] [§10.6.4]", async () => {
   const body = "{}";
   const large = "x".repeat(256 * 1024 + 1);
   const refusals: readonly (readonly [number, Sent])[] = [
@@ -328,7 +328,7 @@ test("without TRUST_PROXY the socket's address counts, and X-Forwarded-For is lo
   expect(plain.lines.filter((line) => line.includes("TRUST_PROXY")).length).toBe(1);
 });
 
-test("RATE_LIMITS=off limits nothing and sends no rate limit headers", async () => {
+test("RATE_LIMITS=off limits nothing and sends no rate limit headers [§10.6.6]", async () => {
   const off = await startTestApp({ env: { RATE_LIMITS: "off" } });
   for (let i = 0; i < 8; i++) await createPerson(off.url);
   const { agent } = await createPair(off.url);

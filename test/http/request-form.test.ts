@@ -101,7 +101,7 @@ test("invalid forms of Content-Length are refused, with or without chunks", asyn
   expect(spaces.status).toBe(201);
 });
 
-test("two Host headers are refused on every route", async () => {
+test("two Host headers are refused on every route [§1.2.8]", async () => {
   for (const [method, path] of [...REQUESTS, ["GET", "/"], ["GET", "/v1/tasks"]] as const) {
     for (const hosts of [
       `${host}\r\nhost: ${host}`,
@@ -133,7 +133,7 @@ const FOREIGN = [
   "file://",
 ];
 
-test("a page of another origin cannot change anything, on any route", async () => {
+test("a page of another origin cannot change anything, on any route [§1.2.7]", async () => {
   for (const [method, path] of REQUESTS) {
     for (const origin of FOREIGN) {
       // `/mcp` accepts any page of this machine, by its own rule.

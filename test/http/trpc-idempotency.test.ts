@@ -221,7 +221,7 @@ test("an idempotency key has 1 to 255 characters, checked after credential and J
   expect([dataOf(again), replayed(again)]).toEqual([dataOf(made), "true"]);
 });
 
-test("in a batch with an idempotency key every call is refused, and none takes effect", async () => {
+test("in a batch with an idempotency key every call is refused, and none takes effect [§8.7]", async () => {
   const { agent } = await createPair(app.url);
   const batch = (names: string, body: unknown, key: string | null) =>
     call(`${names}?batch=1`, agent.secret, body, key);

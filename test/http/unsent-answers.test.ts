@@ -77,7 +77,7 @@ async function stall(count: number, request: string): Promise<RawConnection[]> {
   return connections;
 }
 
-test("a credential with 8 MiB unread is 429, others are served, and closing frees the bytes", async () => {
+test("a credential with 8 MiB unread is 429, others are served, and closing frees the bytes [§11.3.1]", async () => {
   const { person, agent } = await createLarge();
   const other = await createAgent(app.url, person);
   const list = "/v1/tasks?limit=1";

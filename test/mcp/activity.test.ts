@@ -235,7 +235,7 @@ test("last_client is the clientInfo of the last request, in both eras [§2.3.3]"
   stream.close();
 });
 
-test("a client's name is shortened and cleaned, and an invalid name is left out", async () => {
+test("a client's name is shortened and cleaned, and an invalid name is left out [§12.2.4]", async () => {
   const { person } = await createPair(app.url);
   const check = async (sent: object, right: object | null) => {
     const { key, secret } = await createAgent(app.url, person);

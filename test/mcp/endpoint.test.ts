@@ -25,7 +25,7 @@ const modern = newEra(app.url, agent.secret);
 
 const LIST = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "tools/list" });
 
-test("every version from 2024-11-05 on is negotiated, and an unknown version gets the newest old one [§12.1.1]", async () => {
+test("every version from 2024-11-05 on is negotiated, and an unknown version gets the newest old one [§12.1.1] [§12.1.2]", async () => {
   for (const version of ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]) {
     const params = { protocolVersion: version, capabilities: {}, clientInfo: CLIENT };
     const { status, body } = await post(
@@ -70,7 +70,7 @@ test("the instructions name the tools that an agent should use unprompted, in bo
   expect((await modern("server/discover")).body.result.instructions).toBe(instructions);
 });
 
-test("resources are the key's open tasks and pending questions, and prompts take the next task", async () => {
+test("resources are the key's open tasks and pending questions, and prompts take the next task [§12.3.4]", async () => {
   const { agent } = await createPair(app.url);
   for (const rpc of [oldEra(app.url, agent.secret), newEra(app.url, agent.secret)]) {
     const { resources } = (await rpc("resources/list")).body.result;
@@ -226,7 +226,7 @@ test("an incomplete body has no effect, and the server continues", async () => {
   expect((await old("ping")).status).toBe(200);
 });
 
-test("/mcp refuses anything but a single JSON-RPC request or notification, batches included", async () => {
+test("/mcp refuses anything but a single JSON-RPC request or notification, batches included [§12.5.2]", async () => {
   const request = JSON.parse(LIST);
   const bodies: unknown[] = [
     [],
@@ -335,7 +335,7 @@ test("bad protocol versions, and headers that disagree with the body, are 400", 
   expect([malformed.status, malformed.body.error.code]).toEqual([400, -32602]);
 });
 
-test("a session is valid for its key alone; an invalid one is 404, so that the client starts again", async () => {
+test("a session is valid for its key alone; an invalid one is 404, so that the client starts again [§12.2.2]", async () => {
   const { id, rpc } = await openSession(app.url, agent.secret);
   expect((await rpc("ping")).status).toBe(200);
   const { agent: foreign } = await createPair(app.url);
@@ -365,14 +365,14 @@ test("a session is valid for its key alone; an invalid one is 404, so that the c
   expect((await theirs("ping", {}, { headers: state })).status).toBe(404);
 });
 
-test("a session is known in every process and after a restart", async () => {
+test("a session is known in every process and after a restart [§12.2.1]", async () => {
   const { id } = await openSession(app.url, agent.secret);
   const second = await startTestApp({ database_url });
   const there = oldEra(second.url, agent.secret);
   expect((await there("ping", {}, { headers: { "mcp-session-id": id } })).status).toBe(200);
 });
 
-test("every MCP notification is answered 202", async () => {
+test("every MCP notification is answered 202 [§12.1.4]", async () => {
   const { rpc } = await openSession(app.url, agent.secret);
   for (const method of ["notifications/initialized", "notifications/cancelled", "nope"]) {
     const note = JSON.stringify({ jsonrpc: "2.0", method, params: { requestId: 1 } });

@@ -24,7 +24,7 @@ const [[, old], [, modern]] = eras as [[string, Rpc], [string, Rpc]];
 const { tools } = (await modern("tools/list")).body.result as { tools: any[] };
 const toolNamed = (name: string) => tools.find((tool) => tool.name === name);
 
-test("every procedure with MCP metadata is a tool, with everything that a client shows", () => {
+test("every procedure with MCP metadata is a tool, with everything that a client shows [§12.3.1]", () => {
   const names = [...procedures.values(), ...mcpOnlyProcedures.values()].flatMap(({ meta }) =>
     meta.mcp && !meta.mcp.for_hooks ? meta.mcp.name : [],
   );
