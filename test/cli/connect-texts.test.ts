@@ -80,9 +80,13 @@ test("only the block of connecting is changed in TOML, also with what others add
   // Written by hand.
   const by_hand = `[mcp_servers.relay]\nurl = "${LOCAL}/mcp"\n`;
   expect(connectText(by_hand, format, codex(LOCAL, false).pieces).kind).toBe("none");
-  const refusal = "has an entry relay that was not added by relay connect";
+  const refusal = "has an entry for relay that was not added by relay connect";
   expect(() => connectText(by_hand, format, pieces)).toThrow(refusal);
-  expect(() => disconnectText(by_hand, format, null, pieces)).toThrow(refusal);
+  const both = connectText(by_hand.replace("/mcp", "/mcp?tools=approve"), format, pieces).text;
+  expect(both).toContain(".hooks]]\n");
+  for (const text of [by_hand, both]) {
+    expect(() => disconnectText(text, format, null, pieces)).toThrow(refusal);
+  }
 });
 
 test("VS Code's input stays while another server uses it", () => {

@@ -5,7 +5,15 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { ourHooks, type Piece } from "./clients.ts";
-import { type Format, isObject, type Path, Refusal, type Value, valueAt } from "./format.ts";
+import {
+  type Format,
+  isObject,
+  NOT_ADDED,
+  type Path,
+  Refusal,
+  type Value,
+  valueAt,
+} from "./format.ts";
 import { isForAnotherServer } from "./owner.ts";
 
 /** A planned change of one file. */
@@ -91,9 +99,7 @@ export const disconnectText = (
       if (isUntouched(text, format, old ?? "", found)) return { text: old, kind: "removed" };
     }
     const result = withoutPieces(text, format, before, found);
-    if (findPieces(format.read(result), pieces).length > 0) {
-      throw new Refusal("cannot be changed safely");
-    }
+    if (findPieces(format.read(result), pieces).length > 0) throw new Refusal(NOT_ADDED);
     checkRest(format, text, result, pieces);
     return { text: result, kind: "removed" };
   });

@@ -3,6 +3,9 @@
 /** Says why a file is left alone. The message follows the file's path, such as "cannot be parsed". */
 export class Refusal extends Error {}
 
+/** Why an entry or a hook that somebody else wrote is left alone in TOML. */
+export const NOT_ADDED = "has an entry for relay that was not added by relay connect";
+
 /** Names of members and indexes of elements, from the root. */
 export type Path = readonly (string | number)[];
 

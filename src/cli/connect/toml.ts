@@ -9,6 +9,7 @@ import {
   eolOf,
   type Format,
   isObject,
+  NOT_ADDED,
   type Path,
   Refusal,
   type Value,
@@ -32,7 +33,7 @@ function blockOf(text: string): { readonly start: number; readonly end: number }
 /** The block; throws {@link Refusal} without one. */
 function ownBlock(text: string) {
   const block = blockOf(text);
-  if (!block) throw new Refusal("has an entry relay that was not added by relay connect");
+  if (!block) throw new Refusal(NOT_ADDED);
   return block;
 }
 
