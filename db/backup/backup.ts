@@ -107,7 +107,8 @@ async function assertFreeName(
   }
   // With the time in its name, a backup replaces nothing.
   if (keep !== null) return;
-  const path = fileOf(store);
+  const file = fileOf(store);
+  const path = file === null ? null : await targetOf(file);
   if (path !== null && ["", "-wal", "-shm"].some((end) => isSameFile(given, path + end))) {
     throw new BackupError(`${showPath(given)} is the store itself`);
   }

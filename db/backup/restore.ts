@@ -1,6 +1,6 @@
 /** Restores a backup into an empty place. */
 
-import { existsSync, statSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { showPath } from "../../src/config-files.ts";
 import { VERSION } from "../../src/version.ts";
@@ -100,9 +100,10 @@ function checkSource(file: string): string {
   const info = statSync(file, { throwIfNoEntry: false });
   if (!info) throw new BackupError(`there is no file ${showPath(file)}`);
   if (!info.isFile()) throw new BackupError(`${showPath(file)} is no file`);
-  if (hasFrames(`${file}-wal`)) {
+  const log = `${realpathSync(file)}-wal`;
+  if (hasFrames(log)) {
     throw new BackupError(
-      `${showPath(file)} is a store that is in use or was killed, since ${showPath(`${file}-wal`)} has changes; use relay backup or relay migrate`,
+      `${showPath(file)} is a store that is in use or was killed, since ${showPath(log)} has changes; use relay backup or relay migrate`,
     );
   }
   return file;

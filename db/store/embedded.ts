@@ -69,10 +69,10 @@ export async function openEmbedded(
   report: ReportFault,
   vault: Vault = PLAIN,
 ): Promise<Store> {
-  const path = pathOf(url);
+  const given = pathOf(url);
   const { file_key } = vault;
-  await checkStoreFile(path, file_key, clock);
-  createStoreFile(path);
+  await checkStoreFile(given, file_key, clock);
+  const path = createStoreFile(given);
   const reader = openConnection(path, LOCK_WAIT_MS, file_key);
   // Never waits for a lock: another process may hold it for as long as its disk takes.
   const writer = openConnection(path, 0, file_key);
@@ -85,7 +85,7 @@ export async function openEmbedded(
   writer.exec(checkpoints.pragma);
   // The first transaction creates the log.
   await whenFree(clock, () => writer.exec("begin immediate; commit"));
-  const isSame = watchStoreFile(path);
+  const isSame = watchStoreFile([given, `${path}-wal`]);
   let gone = false;
   /** The time of the last write that {@link Store.time} knows, as the disk has it. */
   let marked_at = markOf(path);

@@ -274,6 +274,15 @@ test("it keeps the newest backups, and touches nothing else", async () => {
     expect(String(await rejectionOf(attempt))).toContain("encrypted.db exists, and is no backup");
   }
   if (!url.startsWith("file:")) return;
-  const itself = await rejectionOf(backup(null, url.slice("file:".length)));
-  expect(String(itself)).toContain("is the store itself");
+  const path = url.slice("file:".length);
+  const open = await openStore(placeOf(url), systemClock);
+  symlinkSync(path, join(folder, "store.db"));
+  const linked_store = placeOf(`file:${join(folder, "store.db")}`);
+  for (const given of [path, `${path}-wal`]) {
+    for (const store of [placeOf(url), linked_store]) {
+      const itself = await rejectionOf(backupStore({ store, file: given, keep: null, clock }));
+      expect(String(itself)).toContain("is the store itself");
+    }
+  }
+  await open.close();
 });

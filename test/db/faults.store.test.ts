@@ -12,6 +12,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
@@ -215,9 +216,18 @@ embedded(
 );
 
 /** Each way to take the file away from a running server. */
-const TAKEN: readonly (readonly [string, (path: string) => void])[] = [
+const TAKEN: readonly (readonly [string, (path: string, link: string) => void])[] = [
   ["the file is deleted", (path) => rmSync(path)],
   ["the log beside the file is deleted", (path) => rmSync(`${path}-wal`)],
+  ["the log of a linked file is deleted", (path) => rmSync(`${path}-wal`)],
+  [
+    "the link leads to another file",
+    (path, link) => {
+      copyFileSync(path, `${path}.copy`);
+      rmSync(link);
+      symlinkSync(`${path}.copy`, link);
+    },
+  ],
   [
     "the file is replaced by a copy",
     (path) => {
@@ -237,13 +247,15 @@ const TAKEN: readonly (readonly [string, (path: string) => void])[] = [
 
 embedded.each(TAKEN)(
   "once %s, nothing is acknowledged and the process ends with an error",
-  async (_, take) => {
+  async (name, take) => {
     const folder = join(tempFolder(), "store");
     mkdirSync(folder);
     const path = join(folder, "relay.db");
-    const app = await startProcess({ DATABASE_URL: `file:${path}` });
+    const link = join(tempFolder(), "linked.db");
+    symlinkSync(path, link);
+    const app = await startProcess({ DATABASE_URL: `file:${name.includes("link") ? link : path}` });
     const { agent } = await createPair(app.url);
-    take(path);
+    take(path, link);
     // The check once a second may have come first: then the server no longer listens.
     const answer = await agent.send("POST /v1/tasks", { title: "Into nothing" }).catch(() => null);
     if (answer) expect(answer.status).toBe(503);

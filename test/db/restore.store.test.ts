@@ -2,7 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { copyFileSync, readdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createClient } from "@libsql/client";
 import { backupStore } from "../../db/backup/backup.ts";
@@ -255,6 +255,11 @@ test.skipIf(STORE_KIND !== "embedded")(
     await sharedSecret(used, "signing", "secret");
     await backupStore({ ...ofStore(url), file, keep: null });
     const path = url.slice("file:".length);
+    const link = join(folder, "linked.db");
+    symlinkSync(path, link);
+    for (const one of [path, link]) {
+      expect(String(await rejectionOf(restore(one)))).toContain("is in use or was killed");
+    }
     for (const end of ["", "-wal", "-shm"]) copyFileSync(path + end, join(disk, `killed.db${end}`));
     copyFileSync(join(disk, "killed.db"), join(disk, "lost.db"));
     copyFileSync(join(disk, "killed.db-wal"), join(disk, "lost.db-wal"));

@@ -13,6 +13,7 @@ import { createClient } from "../../src/client/client.ts";
 import { readConfig } from "../../src/config.ts";
 import { createHstsRule } from "../../src/http/security.ts";
 import { loadTls, warnOfExpiry } from "../../src/http/tls.ts";
+import { LIMITS } from "../../src/limits.ts";
 import { createLog } from "../../src/log.ts";
 import { startTestApp } from "../support/app.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -94,7 +95,7 @@ test("an MCP client gets progress and the answer over TLS", async () => {
     { onprogress: ({ progress }) => void seen.push(progress), timeout: 60_000 },
   ) as Promise<CallToolResult>;
   await until(() => clock.pendingIn(50) === 1);
-  await clock.advance(10);
+  await clock.advance(LIMITS.sign_of_life);
   await until(() => seen.length === 1);
   const { questions } = await person.questions.list();
   await person.questions.answer(questions[0]!.id, { answer: "Yes" });
