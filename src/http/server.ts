@@ -61,7 +61,7 @@ const IDLE_TIMEOUT = LIMITS.wait_max + 10;
 const NO_ROUTE = "unknown";
 
 /** The handlers of every request to these surfaces, as `Bun.serve` takes them. */
-export function createHandlers(options: ServerOptions) {
+function createHandlers(options: ServerOptions) {
   const { routes, trpc, adminTrpc, openScope, turns, cors, meter, log } = options;
   const { sendsHsts, stopping, requestIds, traces } = options;
   /**
