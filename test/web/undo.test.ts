@@ -4,7 +4,7 @@ import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
 import { createAgent } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { browserTests, DESK, go, goOffline, keptIn, PHONE, press, untilLive } from "./browser.ts";
+import { browserTests, DESK, go, goOffline, keptIn, PHONE, untilLive } from "./browser.ts";
 import { untilFocused } from "./keys.ts";
 import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
 import { resumeTime, stopTime } from "./page-time.ts";
@@ -160,15 +160,27 @@ webTest("after a sleep, a deletion can be undone for 6 seconds more", async () =
 webTest(
   "what was changed meanwhile is neither undone nor deleted, and the page says so",
   async () => {
-    const { page, taskOf, statusOf } = await openTasks(app.url, ["Noted", "Finished", "Worked on"]);
+    const { page, taskOf, statusOf } = await openTasks(app.url, [
+      "Noted",
+      "Renamed",
+      "Finished",
+      "Worked on",
+    ]);
     await stopTime(page);
-    await press(finish(page, "Noted"));
+    await finish(page, "Noted").press("Enter");
     await undo(page).waitFor();
     // The agent says itself that it is done.
     await taskOf("Noted", { status: "done", status_note: "All tests pass" });
     await undo(page).click();
     await toast(page, "Task not reopened: Noted. It was changed meanwhile.").waitFor();
     expect(await taskOf("Noted")).toMatchObject({ status: "done", status_note: "All tests pass" });
+
+    // What Undo does not touch may change.
+    await finish(page, "Renamed").press("Enter");
+    await undo(page).waitFor();
+    await taskOf("Renamed", { title: "Renamed by its agent" });
+    await undo(page).click();
+    await finish(page, "Renamed by its agent").waitFor();
 
     await remove(page, "Finished");
     await remove(page, "Worked on");
@@ -182,24 +194,30 @@ webTest(
   },
 );
 
-webTest("a task that its agent has just finished cannot be reopened by Undo", async () => {
-  const { page, taskOf } = await openTasks(app.url, ["Theirs"]);
+webTest("Undo knows what was before, also if the page did not", async () => {
+  const { page, taskOf } = await openTasks(app.url, ["Theirs", "Worked on"]);
   // The page shows what it kept, since its stream does not begin.
-  await until(async () => (await keptIn(page, "tasks")).length === 1);
+  await until(async () => (await keptIn(page, "tasks")).length === 2);
   await page.route("**/v1/events", () => {});
   await page.reload();
   await finish(page, "Theirs").waitFor();
   await taskOf("Theirs", { status: "done" });
-  await press(finish(page, "Theirs"));
-  await finish(page, "Theirs").waitFor({ state: "detached" });
-  expect(await undo(page).count()).toBe(0);
+  await taskOf("Worked on", { status: "in_progress", progress: 70 });
+  await finish(page, "Theirs").press("Enter");
+  await undo(page).click();
+  await toast(page, "Task not reopened: Theirs. It was changed meanwhile.").waitFor();
+  expect(await taskOf("Theirs")).toMatchObject({ status: "done" });
+  await finish(page, "Worked on").press("Enter");
+  await undo(page).click();
+  await finish(page, "Worked on").waitFor();
+  expect(await taskOf("Worked on")).toMatchObject({ status: "in_progress", progress: 70 });
 });
 
 webTest("without the server nothing changes, and the page says so", async () => {
   const { page, statusOf } = await openTasks(app.url, ["Finish me", "Delete me"]);
   await goOffline(page);
-  await press(finish(page, "Finish me"));
-  await toast(page, "Task not finished: Finish me. Can't reach the server.").waitFor();
+  await finish(page, "Finish me").press("Enter");
+  await toast(page, "Task not finished: Finish me. Couldn't reach the server.").waitFor();
   await remove(page, "Delete me");
   await page.clock.fastForward(6_100);
   await toast(page, "Task not deleted: Delete me. Couldn't reach the server. Try again.").waitFor();

@@ -1,7 +1,14 @@
 /** Finishes, cancels and deletes what the person chooses, so that it can be undone for some seconds. */
 
 import { useMemo } from "react";
-import { faultOf, type Key, retryMessage, type Status, type Task } from "../state/api.ts";
+import {
+  type Fault,
+  faultOf,
+  type Key,
+  retryMessage,
+  type Status,
+  type Task,
+} from "../state/api.ts";
 import type { Session } from "../state/session.ts";
 import { isOpen } from "../state/task-order.ts";
 import type { Change } from "../state/undo.ts";
@@ -32,31 +39,29 @@ export async function endTasks(
   tasks: readonly Task[],
 ): Promise<void> {
   const { store, calls } = session;
-  /** The tasks before, by those after the change. */
-  const made = new Map<Task, Task>();
+  const changed: Task[] = [];
   const done = status === "done" ? "finished" : "cancelled";
   const failed = await sendEach(session, tasks, async ({ id: task_id }) => {
-    const { api } = calls;
-    const known = store.connection() === "live" ? store.all.tasks.get(task_id) : undefined;
-    const before = known ?? (await api.tasks.get.query({ task_id }));
-    const after = await api.tasks.update.mutate({ task_id, status });
-    store.put("tasks", after);
-    if (before.status !== status) made.set(after, before);
+    const task = await calls.api.tasks.update.mutate({ task_id, status });
+    store.put("tasks", task);
+    changed.push(task);
     return null;
   });
   if (failed) toast(`${nounOf(failed.of)} not ${done}: ${failed.why}`, { bad: true });
-  if (made.size === 0) return;
-  const changed = [...made.keys()];
+  if (changed.length === 0) return;
   offer(session, changed, {
     title: `${nounOf(changed)} ${done}`,
     undo: async () => {
-      const left = await sendEach(session, changed, async (after) => {
-        const { id: task_id, status: was, progress } = made.get(after)!;
-        const now = await calls.api.tasks.get.query({ task_id });
-        store.put("tasks", now);
-        if (now.updated_at !== after.updated_at) return "It was changed meanwhile.";
-        const task = await calls.api.tasks.update.mutate({ task_id, status: was, progress });
-        store.put("tasks", task);
+      const left = await sendEach(session, changed, async ({ id: task_id, updated_at }) => {
+        const { api } = calls;
+        // What the page showed may have been old: the server knows what the change replaced.
+        const { items } = await api.tasks.history.query({ task_id, limit: 2 });
+        const [last, before] = items;
+        if (!before || last?.at !== updated_at || last.by !== "account") {
+          return "It was changed meanwhile.";
+        }
+        const { status: was, progress } = before;
+        store.put("tasks", await api.tasks.update.mutate({ task_id, status: was, progress }));
         return null;
       });
       return left && `${nounOf(left.of)} not reopened: ${left.why}`;
@@ -95,7 +100,7 @@ function deleteLater<One extends Task | Key>(
   offer(session, things, {
     title: `Deleting ${noun.toLowerCase()}`,
     make: async () => {
-      const failed = await sendEach(session, things, send);
+      const failed = await sendEach(session, things, send, retryMessage);
       if (failed) toast(`${nounOf(failed.of)} not deleted: ${failed.why}`, { bad: true });
     },
   });
@@ -119,13 +124,14 @@ interface Failed<One> {
 }
 
 /**
- * Sends the request of each, a few at once. `send` resolves to why nothing was sent, or null. Resolves to what failed;
- * null if nothing did.
+ * Sends the request of each, a few at once. `send` resolves to why nothing was sent, or null; `textOf` says what a fault
+ * means. Resolves to what failed; null if nothing did.
  */
 async function sendEach<One extends Task | Key>(
   { calls, ended }: Session,
   things: readonly One[],
   send: (one: One) => Promise<string | null>,
+  textOf: (fault: Fault) => string = ({ message }) => message,
 ): Promise<Failed<One> | null> {
   const failed: [One, string][] = [];
   const left = [...things];
@@ -135,7 +141,7 @@ async function sendEach<One extends Task | Key>(
       const run = () => send(of);
       // Several could use up the quota: they wait for their turn.
       const sent = things.length === 1 ? run() : calls.pace.call(ended.signal, run);
-      const why = await sent.catch((error) => retryMessage(faultOf(error)));
+      const why = await sent.catch((error) => textOf(faultOf(error)));
       if (why !== null) failed.push([of, why]);
     }
   };

@@ -38,6 +38,8 @@ export type Undo = ReturnType<typeof createUndo>;
 export function createUndo(ended: AbortSignal) {
   const changes = createObservable<readonly Undoable[]>([]);
   const timers = new Map<number, () => void>();
+  /** Of changes whose time is over, until they are made. */
+  const ends = new Map<number, Promise<void>>();
   let last_id = 0;
 
   const find = (id: number) => changes.get().find((one) => one.id === id && !one.is_over);
@@ -56,6 +58,12 @@ export function createUndo(ended: AbortSignal) {
     await make?.();
     remove(id);
   };
+  /** Ends the time of a change, once. */
+  const endOnce = (id: number): Promise<void> => {
+    const ending = ends.get(id) ?? end(id).finally(() => ends.delete(id));
+    ends.set(id, ending);
+    return ending;
+  };
   const wait = (id: number, seconds: number) => {
     stop(id);
     const due = machineNow() + seconds;
@@ -64,7 +72,7 @@ export function createUndo(ended: AbortSignal) {
       after(seconds, () => {
         // Nobody saw the bar while the machine slept.
         if (Math.abs(machineNow() - due) > OFF) wait(id, UNDO);
-        else void end(id);
+        else void endOnce(id);
       }),
     );
   };
@@ -83,7 +91,7 @@ export function createUndo(ended: AbortSignal) {
       changes.set([...changes.get(), { ...change, id, is_over: false }]);
       wait(id, UNDO);
       const open = changes.get().filter(({ is_over }) => !is_over);
-      for (const one of open.slice(0, -MOST)) void end(one.id);
+      for (const one of open.slice(0, -MOST)) void endOnce(one.id);
     },
 
     /** Takes a change back. Resolves to why not, for the person; null if it was taken back. */
@@ -101,7 +109,7 @@ export function createUndo(ended: AbortSignal) {
 
     /** Ends the time of all changes. Resolves once those that waited are made. */
     async flush(): Promise<void> {
-      await Promise.all(changes.get().map(({ id }) => end(id)));
+      await Promise.all(changes.get().map(({ id }) => endOnce(id)));
     },
   };
 }
