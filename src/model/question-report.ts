@@ -131,6 +131,10 @@ export function reportOf(given: ReportFacts): QuestionReport {
 /** Seconds after a question in which the targets are planned that it was asked for. */
 const PLANNED_WITHIN = 5;
 
+/** True for a target to which a notification was to be sent. */
+const isPlanned = ({ type, reason }: TargetFacts): boolean =>
+  type !== "page" && reason !== "not_wanted" && reason !== "not_for_target";
+
 type Entry = QuestionReport["history"][number];
 
 function asking({ question, targets }: ReportFacts): Entry {
@@ -139,7 +143,7 @@ function asking({ question, targets }: ReportFacts): Entry {
   const about = task_id === null ? "" : ` about the task ${task_id}`;
   // What is planned later rings again, or was added after the question.
   const was_planned = targets.some(
-    ({ type, queued_at }) => type !== "page" && queued_at <= asked_at + PLANNED_WITHIN,
+    (one) => isPlanned(one) && one.queued_at <= asked_at + PLANNED_WITHIN,
   );
   const plan = was_planned ? "" : " Nothing was to be sent.";
   return {
@@ -159,7 +163,7 @@ function wayOf(target: TargetFacts, facts: ReportFacts): Entry {
   const shows_only = sent_at === queued_at && (shown_at ?? opened_at) === sent_at;
   const is_page = type === "page";
   const happened: (readonly [at: number | null | undefined, what: string, how: string | null])[] = [
-    [is_page || shows_only ? null : queued_at, "planned", null],
+    [isPlanned(target) && !shows_only ? queued_at : null, "planned", null],
     [first?.at, "failed", wordsOf(first?.reason)],
     [last === first ? null : last?.at, "last failed", wordsOf(last?.reason)],
     [is_page || !shows_only ? sent_at : null, is_page ? "written" : "accepted", quietly(reason)],
@@ -233,11 +237,14 @@ function whatFor(target: TargetFacts, { blocked_at, at }: ReportFacts): string {
 }
 
 /** Why a target got nothing. What waits also ends with its agent, and with the address of its target. */
-function whyNothing(target: TargetFacts, { key_is_gone, channels }: ReportFacts): string {
+function whyNothing(target: TargetFacts, facts: ReportFacts): string {
+  const { question, key_is_gone, channels } = facts;
   const { id, state, is_unconfirmed } = target;
   // The job that gives it up has not come to it yet.
-  const reason = target.status === "queued" ? "expired" : target.reason;
-  if (reason === "expired" && is_unconfirmed) return "it had not accepted a test";
+  const over = question.status === "expired" ? "expired" : "question_ended";
+  const reason = target.status === "queued" ? over : target.reason;
+  if ((reason === "expired" || reason === "question_ended") && is_unconfirmed)
+    return "it had not accepted a test";
   if (reason !== "target_removed") return wordsOf(reason);
   if (state === "gone") {
     const code = channels.find((one) => one.id === id)?.error_code ?? null;

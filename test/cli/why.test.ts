@@ -247,6 +247,10 @@ test("the conclusion says why a question reached nobody", () => {
       "the ntfy channel chn_1 got nothing: it had not accepted a test",
     ],
     [
+      over({ status: "queued" }, { question: { status: "cancelled" } }),
+      "the ntfy channel chn_1 got nothing: the question had ended before",
+    ],
+    [
       over({ status: "suppressed", reason: "quiet_hours" }),
       "the ntfy channel chn_1 got nothing: its quiet hours",
     ],
@@ -290,6 +294,9 @@ test("the line of a target has each fact once, in order of time", () => {
   );
   expect(lineOf({ status: "failed", reason: "status_403", failed_attempts })).toBe(
     `${begins}; failed ${T(11)} (timed_out); last failed ${T(15)} (status_403); got nothing: status_403.`,
+  );
+  expect(lineOf({ status: "suppressed", reason: "not_wanted" })).toBe(
+    "The ntfy channel chn_1: got nothing: its settings leave questions out.",
   );
   // What waits is told among what holds now.
   const waits = reported({ question: pending, targets: [target()] });
