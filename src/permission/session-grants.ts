@@ -1,5 +1,6 @@
 /** What "Allow for this session" permits beyond the one use (§12.6.2(3)); pure. */
 
+import { posix, win32 } from "node:path";
 import { LIMITS } from "../limits.ts";
 import { fits, isBlank, isStorable } from "../model/text.ts";
 import type { PermissionRequest } from "./request.ts";
@@ -18,9 +19,9 @@ const NONE: Grants = { updates: [], described: [] };
  * The client's suggestions that add rules or folders for this session; never one that changes the mode, removes a rule
  * or lasts longer. None of them if they cannot all be shown in full.
  */
-export function sessionGrants({ client, call, suggestions }: PermissionRequest): Grants {
+export function sessionGrants({ client, call, suggestions, folder }: PermissionRequest): Grants {
   if (client !== "claude_code" || call !== "hook") return NONE;
-  const grants = suggestions.map(grantOf).filter((grant) => grant !== null);
+  const grants = suggestions.map((one) => grantOf(one, folder)).filter((grant) => grant !== null);
   const described = grants.flatMap((one) => one.described).map(oneVisibleLine);
   const can_be_shown = described.every(
     (text) => isStorable(text) && fits(text, LIMITS.action_field),
@@ -35,18 +36,18 @@ interface Described<T> {
   readonly text: string;
 }
 
-function grantOf(suggestion: unknown) {
+function grantOf(suggestion: unknown, cwd: string | null) {
   if (typeof suggestion !== "object" || suggestion === null) return null;
   const { type, destination, behavior, ...lists } = suggestion as Record<string, unknown>;
   if (destination !== "session") return null;
   if (type === "addRules" && behavior === "allow") {
-    const rules = eachOf(lists.rules, ruleOf);
+    const rules = eachOf(lists.rules, (rule) => ruleOf(rule, cwd));
     return (
       rules && grant({ type, rules: rules.map(({ given }) => given), behavior, destination }, rules)
     );
   }
   if (type !== "addDirectories") return null;
-  const folders = eachOf(lists.directories, folderOf);
+  const folders = eachOf(lists.directories, (one) => folderOf(one, cwd));
   return (
     folders && grant({ type, directories: folders.map(({ given }) => given), destination }, folders)
   );
@@ -70,14 +71,23 @@ function eachOf<T>(
 /** Claude Code's names of tools, with wildcards. A parenthesis could make a rule look narrower. */
 const TOOL_NAME = /^[^()]+$/;
 
-function ruleOf(rule: unknown): Described<object> | null {
+/** Claude Code's tools whose rules name files: `//x` from the root, `~/x`, and `/x` or `x` from the agent's folder. */
+const FILE_TOOL = /^(?:Read|Edit|MultiEdit|Write|NotebookEdit|Glob|Grep|LS)$/;
+
+function ruleOf(rule: unknown, cwd: string | null): Described<object> | null {
   const { toolName, ruleContent } = (rule ?? {}) as Record<string, unknown>;
   if (typeof toolName !== "string" || isBlank(toolName) || !TOOL_NAME.test(toolName)) return null;
   if (ruleContent === undefined) return { given: { toolName }, text: allOf(toolName) };
   if (typeof ruleContent !== "string") return null;
   const rule_text = `${toolName}(${ruleContent})`;
-  const text = permitsAll(ruleContent) ? `${allOf(toolName)}: ${rule_text}` : rule_text;
-  return { given: { toolName, ruleContent }, text };
+  const path = ruleContent.replace(/^\/(?!\/)/, "");
+  const led = FILE_TOOL.test(toolName) ? leadsTo(path, cwd) : null;
+  const permits_all = permitsAll(ruleContent) || (led !== null && permitsAll(`/${led.path}`));
+  const text = `${rule_text}${led?.note ?? ""}`;
+  return {
+    given: { toolName, ruleContent },
+    text: permits_all ? `${allOf(toolName)}: ${text}` : text,
+  };
 }
 
 /** Says what a rule without content permits. `mcp__server` stands for all tools of that server. */
@@ -96,7 +106,27 @@ const permitsAll = (content: string): boolean =>
 /** Folders that contain all others. */
 const ROOT = /^(?:[A-Z]:[\\/.]*|[\\/][\\/.]*)$/i;
 
-function folderOf(folder: unknown): Described<string> | null {
+function folderOf(folder: unknown, cwd: string | null): Described<string> | null {
   if (typeof folder !== "string" || isBlank(folder)) return null;
-  return { given: folder, text: ROOT.test(folder) ? `All folders: ${folder}` : `Folder ${folder}` };
+  const led = leadsTo(folder, cwd);
+  const name = ROOT.test(led?.path ?? folder) ? "All folders:" : "Folder";
+  return { given: folder, text: `${name} ${folder}${led?.note ?? ""}` };
+}
+
+/** A path with a part `..`. */
+const UPWARD = /(?:^|[\\/])\.\.(?:[\\/]|$)/;
+
+/**
+ * Where a path with `..` leads from the agent's folder, by its names as the client resolves it, and a note that says so.
+ * Null for other paths.
+ */
+function leadsTo(given: string, cwd: string | null) {
+  if (!UPWARD.test(given)) return null;
+  const paths = /^(?:[A-Z]:|\\)/i.test(cwd ?? given) ? win32 : posix;
+  const is_relative = !paths.isAbsolute(given) && !given.startsWith("~");
+  const path = is_relative && cwd !== null ? paths.join(cwd, given) : paths.normalize(given);
+  const from = is_relative && cwd === null ? "." : cwd;
+  const is_outside = from === null || UPWARD.test(paths.relative(from, path).slice(0, 3));
+  const where = path === given ? "" : `: ${path}`;
+  return { path, note: is_outside ? `${where}, outside the agent's folder` : where };
 }

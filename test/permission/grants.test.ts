@@ -46,6 +46,41 @@ test("a rule that permits every use of a tool says so, however narrow it looks [
       .grants,
   ).toEqual([
     ...["All folders: /", "All folders: //", "All folders: C:\\", "All folders: /."],
-    ...["Folder /tmp", "Folder .."],
+    ...["Folder /tmp", "Folder ..: /home/ann, outside the agent's folder"],
+  ]);
+});
+
+test("a path that leads upward is resolved, and marked if it leaves the agent's folder [§12.6.2]", () => {
+  const grantsOf = (suggestion: object, cwd: string) =>
+    asked({
+      tool_name: "Bash",
+      tool_input: { command: "ls" },
+      cwd,
+      permission_suggestions: JSON.stringify([{ ...of_session, ...suggestion }]),
+    }).action.grants;
+  const folders = ["..", "a/..", "a/../../../b", "../../..", "/tmp/..", "/srv/c/../x", "../app/b"];
+  expect(grantsOf({ type: "addDirectories", directories: folders }, "/srv/c/app")).toEqual([
+    "Folder ..: /srv/c, outside the agent's folder",
+    "Folder a/..: /srv/c/app",
+    "Folder a/../../../b: /srv/b, outside the agent's folder",
+    "All folders: ../../..: /, outside the agent's folder",
+    "All folders: /tmp/..: /, outside the agent's folder",
+    "Folder /srv/c/../x: /srv/x, outside the agent's folder",
+    "Folder ../app/b: /srv/c/app/b",
+  ]);
+  expect(grantsOf({ type: "addDirectories", directories: ["..\\.."] }, "C:\\a\\b")).toEqual([
+    "All folders: ..\\..: C:\\, outside the agent's folder",
+  ]);
+  const rules = [
+    ["Read", "../**"],
+    ["Edit", "/../../../**"],
+    ["Bash", "cat ../x"],
+    ["Read", "src/**"],
+  ].map(([toolName, ruleContent]) => ({ toolName, ruleContent }));
+  expect(grantsOf({ type: "addRules", rules }, "/srv/c/app")).toEqual([
+    "Read(../**): /srv/c/**, outside the agent's folder",
+    "All of Edit: Edit(/../../../**): /**, outside the agent's folder",
+    "Bash(cat ../x)",
+    "Read(src/**)",
   ]);
 });
