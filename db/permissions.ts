@@ -81,6 +81,7 @@ const insertAnyway = statement(
     questions,
     sql`exists (select 1 from keys where id = ${p("key_id")} and deleted_at is null)`,
   ),
+  { counts: COUNTED.questions },
 );
 
 interface NewAction extends Question {

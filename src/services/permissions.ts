@@ -150,7 +150,7 @@ export function createPermissions(deps: ServiceDeps) {
     };
   };
 
-  /** Records a request whose time was over before it could be asked, so that the person sees it among what expired. */
+  /** Records a request that could not be asked, so that the person sees it among what expired: it expires at once. */
   const tellUnasked = async (caller: KeyCaller, options: AskOptions): Promise<void> => {
     const { account_id } = caller;
     storage.assertRoom(account_id);
@@ -270,7 +270,11 @@ export function createPermissions(deps: ServiceDeps) {
     async ask(caller: KeyCaller, options: AskOptions): Promise<Question> {
       const { call, wait, signal } = options;
       const { key_id } = caller;
-      const slot = waits.reserve(key_id) ?? fail("too_many_waits");
+      const slot = waits.reserve(key_id);
+      if (slot === null) {
+        await tellUnasked(caller, options);
+        return fail("too_many_waits");
+      }
       try {
         await endEarlier(caller, options);
         const begun = clock.elapsed();

@@ -63,7 +63,8 @@ test("a hook that is killed, and a session that ends, leave the line [§12.6.7] 
   await asleep(20);
   const [first] = await list(pair);
   await answer(pair, first.id, { answer: "Deny" });
-  await asleep(19);
+  // The other process hears of an answer when its feed reads next.
+  await whileMoving(clock, asleep(19));
   expect((await list(pair)).length).toBe(19);
   for (const { id } of await list(pair)) await answer(pair, id, { answer: "Deny" });
   await whileMoving(clock, Promise.all(hooks.slice(0, 20).map(({ text }) => text)));
@@ -81,6 +82,7 @@ test("the time in line counts, and a request that was never asked is among the p
   expect(await late.text).toBe("");
   const told = await list(pair, "expired");
   expect(told.map(({ action }: any) => action.agent)).toEqual(["late"]);
+  expect(told[0].expires_at).toBe(told[0].created_at);
   const next = commandOf("make next", { agent_id: "next", client: "claude_code" });
   const in_line = await callHook(app.url, pair.agent.secret, next, { query: "&wait=100" });
   await asleep(21);
@@ -95,4 +97,22 @@ test("the time in line counts, and a request that was never asked is among the p
   expect(await in_line.text).toContain("allow");
   for (const { id } of await list(pair)) await answer(pair, id, { answer: "Deny" });
   await whileMoving(clock, Promise.all(hooks.map(({ text }) => text)));
+});
+
+test("a request beyond the 32 that may wait is told to the person too [§12.6.7]", async () => {
+  const pair = await createPair(app.url);
+  const ask = (name: string) => {
+    const args = commandOf(`make ${name}`, { agent_id: name, client: "claude_code" });
+    return callHook(app.url, pair.agent.secret, args, { query: "&wait=600" });
+  };
+  const hooks: Awaited<ReturnType<typeof callHook>>[] = [];
+  for (let i = 0; i < 32; i++) {
+    hooks.push(await ask(`a${i}`));
+    await asleep(i + 1);
+  }
+  expect(await (await ask("over")).text).toBe("");
+  const [told, ...more] = await list(pair, "expired");
+  expect([told.action.agent, told.expires_at, more]).toEqual(["over", told.created_at, []]);
+  for (const { leave } of hooks) leave();
+  await asleep(0);
 });

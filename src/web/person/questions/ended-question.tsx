@@ -176,9 +176,11 @@ function LateText({ question, onSent }: { question: Question; onSent: () => void
 
 /** How a question ended and, where that is known, by whom and from where. */
 function howItEnded(question: Question, task_exists: boolean): string {
-  const { status, task_id, action } = question;
+  const { status, task_id, action, created_at, expires_at } = question;
   // Only the account can answer.
   if (status === "answered") return `You answered it${fromWhere(question)}`;
+  if (action && created_at === expires_at)
+    return "It was never asked, since this agent had too many requests: nothing was allowed";
   if (status === "expired")
     return `It expired without an answer${action ? ": nothing was allowed" : ""}`;
   if (action) return "It was decided in the agent's own terminal, or is no longer needed";
