@@ -2,7 +2,7 @@
 
 /**
  * Limits by subject (§10). Lengths count Unicode code points and times are seconds, unless the name or the
- * comment says otherwise. A guard compares them with docs/interface.md. Tuning constants are beside the
+ * comment says otherwise. `bun run docs` writes them into docs/interface.md. Tuning constants are beside the
  * code that uses them.
  */
 export const LIMITS = {

@@ -84,7 +84,7 @@ test("a batch is all or nothing, and an invalid statement is not a 503", async (
   expect((await other.read(get({ id: "whole/taken" })))[0]?.[0]).toBe(0);
 });
 
-test("a batch is committed, and visible to every process, once its promise resolves", async () => {
+test("a batch is committed, and visible to every process, once its promise resolves [§11.1.1]", async () => {
   for (let i = 0; i < 20; i++) {
     await store.write([put({ id: `seen/${i}`, body: i })]);
     expect(await other.read(get({ id: `seen/${i}` }))).toHaveLength(1);

@@ -7,7 +7,7 @@ import { rejectionOf } from "../support/rejection.ts";
 
 const turn = () => new Promise<void>((next) => setImmediate(next));
 
-test("a slice of heavy work runs at once, one piece of each owner in turn", async () => {
+test("a slice of heavy work runs at once, one piece of each owner in turn [§11.2.4]", async () => {
   const clock = createTestClock();
   const heavy_work = createHeavyWork(clock);
   const ran: string[] = [];

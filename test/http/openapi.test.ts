@@ -310,7 +310,7 @@ test("real responses have a status and a form that the OpenAPI document lists [ย
 const requestOf = (route: Route): string =>
   operationOf(nameOf(route)).requestBody.content["application/json"].schema.$ref.split("/").at(-1);
 
-test("the request schemas accept what the routes accept, and refuse other types", () => {
+test("the request schemas accept what the routes accept, and refuse other types [ยง5.12.2]", () => {
   const faults: string[] = [];
   for (const route of ROUTES) {
     for (const name of route.in_body ?? []) {

@@ -19,7 +19,7 @@ const connect = (credential: string) =>
     ],
   });
 
-test("a person and an agent work through the official tRPC client", async () => {
+test("a person and an agent work through the official tRPC client [§13.1]", async () => {
   const { person, agent } = await createPair(app.url);
   const theirs = connect(person.token);
   const ours = connect(agent.secret);

@@ -13,7 +13,7 @@ afterEach(() => {
   expect(apple.faults.splice(0)).toEqual([]);
 });
 
-test("a task that becomes in_progress starts one activity per device and activity period", async () => {
+test("a task that becomes in_progress starts one activity per device and activity period [§14.5.1]", async () => {
   const { agent, person, a, b } = await people();
   await world.phone(person, "none", { push_to_start_token: null });
   const starts = [
@@ -86,7 +86,7 @@ test("no live activity starts with the setting off or where the task is already 
   expect((await activities()).filter(({ payload }) => payload.aps.event === "start")).toEqual([]);
 });
 
-test("live activity updates carry the state, priority 5 or 10 and a growing timestamp", async () => {
+test("live activity updates carry the state, priority 5 or 10 and a growing timestamp [§14.5.2]", async () => {
   const { agent, person, show, b } = await people();
   const task = await createTask(agent.send, working);
   const tokens = [await show(task.id), await show(task.id, b, newToken("b shown"))].sort();

@@ -221,7 +221,7 @@ test("pushes answered with 413 or another 4xx are dropped, logged and counted", 
   expect(waits(phone.apns_token).length).toBe(5);
 });
 
-test("429 TooManyRequests holds the token for 30 s, then doubles, and Retry-After is obeyed", async () => {
+test("429 TooManyRequests holds the token for 30 s, then doubles, and Retry-After is obeyed [§14.7]", async () => {
   const { agent, person, phone, queued } = await people();
   const other = await world.phone(person, "b");
   const busy = { status: 429, reason: "TooManyRequests" };
@@ -292,7 +292,7 @@ test("a push answered with 5xx is retried for 15 minutes, and a question twice s
   expect(tries()).toBe(2);
 });
 
-test("a push that cannot be sent ends when it expires", async () => {
+test("a push that cannot be sent ends when it expires [§14.6]", async () => {
   const { agent, person, records, queued } = await people();
   apple.behave(() => ({ status: 503, reason: "Shutdown" }));
   await ask(agent.send, { prompt: "one", expires_in: 60 });

@@ -77,7 +77,7 @@ test("a question that stops being pending is cleared on every device, whatever e
   expect(await told()).toEqual([`a: clear ${both}`, "a: widget", `b: clear ${both}`, "b: widget"]);
 });
 
-test("an agent's task is visible when created and when its status changes, otherwise passive", async () => {
+test("an agent's task is visible when created and when its status changes, otherwise passive [§14.2]", async () => {
   const { agent, told } = await people();
   const task = await createTask(agent.send, { title: "Ship" });
   const patch = async (body: object) => {

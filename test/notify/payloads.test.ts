@@ -56,7 +56,7 @@ const bytesOf = ({ payload }: ApnsRequest) => Buffer.byteLength(JSON.stringify(p
 const alertOf = ({ payload }: ApnsRequest) =>
   payload.aps.alert as { title: string; subtitle: string; body: string };
 
-test("a push has a title, a subtitle with the agent and host, and a body", () => {
+test("a push has a title, a subtitle with the agent and host, and a body [§14.3.2]", () => {
   const visible = (task: Task, changes: string[]) =>
     alertOf(renderTask({ task, key, changes, expires_at: now }, FULL));
   expect(visible(taskOf(), ["created"])).toEqual({
@@ -84,7 +84,7 @@ test("the relevance of a push follows its priority", () => {
   expect(new Set(scores).size).toBe(4);
 });
 
-test("text is cut between characters to fit 4,096 bytes, and data stays whole", () => {
+test("text is cut between characters to fit 4,096 bytes, and data stays whole [§14.3.5]", () => {
   // Characters of one to many bytes, some of several code points, some that JSON escapes.
   const alphabets = ["x", "é", "語", "😀", "👩‍👩‍👧", '"', "\\", "\u0001", "e\u0301", "🇩🇪"];
   for (const letter of alphabets) {
@@ -203,7 +203,7 @@ test("the prompt is followed by the fallback and the first lines of the context,
   expect(request.payload.relay.options).toEqual(["Yes", "No"]);
 });
 
-test("a generic push has no title, prompt or note; the app fetches them", () => {
+test("a generic push has no title, prompt or note; the app fetches them [§14.3.6]", () => {
   const secret = "SECRET";
   const task = taskOf({ title: secret, status_note: secret, status: "in_progress", progress: 40 });
   const question = questionOf({

@@ -19,7 +19,7 @@ afterEach(() => {
   expect(apple.faults.splice(0)).toEqual([]);
 });
 
-test("a PUT for a task that is not in progress, or with the setting off, is answered with an end", async () => {
+test("a PUT for a task that is not in progress, or with the setting off, is answered with an end [§14.5.4]", async () => {
   const { agent, person, show, shown } = await people();
   for (const status of ["todo", "done", "cancelled"]) {
     const task = await createTask(agent.send, { title: "t", status });

@@ -62,7 +62,7 @@ test("the push key may be a file", async () => {
   expect(app.sender.health().map(({ lane }) => lane)).toContain("production");
 });
 
-test("without push configuration, Relay says nothing of it, writes no row and sends nothing", async () => {
+test("without push configuration, Relay says nothing of it, writes no row and sends nothing [§14.1.1]", async () => {
   const world = await createPushWorld({
     env: {
       APNS_TEAM_ID: "",
