@@ -5,7 +5,7 @@ import { inboxOf, type ServiceEvent, type StoredEvent } from "../src/model/event
 import { events } from "./schema.ts";
 import { p, sql } from "./store/sql.ts";
 import { insertWhere, qb, rowOf, select, statement } from "./store/statement.ts";
-import { type Cell, IN_BACKGROUND, type Statement, type Store } from "./store/store.ts";
+import { type Cell, IN_BACKGROUND, type Statement, type Store, textBytes } from "./store/store.ts";
 
 /** The tables whose rows carry a `revision`. */
 const REVISED = ["accounts", "approvals", "grants", "items", "keys", "questions", "tasks"] as const;
@@ -60,14 +60,12 @@ export function eventStatement(
   changed: RowRevision,
   now: number,
 ): Statement<Cell[]> {
-  return insertEvent[changed.table]({
-    account_id: event.account_id,
-    subject: event.subject,
-    name: event.name,
-    data,
-    created_at: now,
-    ...guardOf(changed),
-  });
+  const { account_id, subject, name } = event;
+  const insert = insertEvent[changed.table];
+  return {
+    ...insert({ account_id, subject, name, data, created_at: now, ...guardOf(changed) }),
+    event: { account_id, bytes: textBytes(data) },
+  };
 }
 
 /**

@@ -43,6 +43,8 @@ export interface Statement<Row = unknown> {
   readonly is_independent?: boolean | undefined;
   /** What is counted once the statement has changed something (db/storage.ts). */
   readonly stored?: readonly StoredBytes[] | undefined;
+  /** Of an event: whose it is, and how long its data is. */
+  readonly event?: { readonly account_id: string; readonly bytes: number } | undefined;
   /** True: it returns rows of an owner, its account, and bytes to count. */
   readonly frees?: boolean | undefined;
   readonly read: (rows: Cell[][]) => Row[];

@@ -33,6 +33,12 @@ const FLUSH = { after: 5, soon: 0.5, near: 0.8, bytes: 8 * 1024 * 1024 } as cons
 const KEPT = 60;
 /** The part of the bound by which changes that add little may exceed it, so that agents can finish their tasks. */
 export const SPARE = 0.1;
+/**
+ * Events are kept for minutes (src/jobs/event-pruner.ts). In each window of `seconds`, the changes of an account may write as
+ * many bytes of them as it may store, but at least `least`. After a `part` of that, what waits for its webhooks is read again:
+ * each of 20 channels has a copy of an event.
+ */
+const EVENTS = { seconds: 300, least: 20e6, part: 1 / 200 } as const;
 /** Accounts whose counts are kept in memory; another one displaces the oldest, and is then read again. */
 const ACCOUNTS = 10_000;
 /** Keys that one step counts again. */
@@ -46,6 +52,11 @@ interface Use {
   added: number;
   /** When it is to be read, by {@link Clock.elapsed}. */
   read_at: number;
+  /** Bytes of the events that this process has written in the window that ends then. */
+  events: number;
+  events_until: number;
+  /** Those since it was read. */
+  events_unread: number;
 }
 
 export function createStorage({ store, clock, most }: StorageOptions) {
@@ -60,7 +71,7 @@ export function createStorage({ store, clock, most }: StorageOptions) {
   const useOf = (account_id: string): Use => {
     let use = uses.get(account_id);
     if (!use) {
-      use = { stored: null, added: 0, read_at: 0 };
+      use = { stored: null, added: 0, read_at: 0, events: 0, events_until: 0, events_unread: 0 };
       if (uses.size >= ACCOUNTS) uses.delete(uses.keys().next().value!);
       uses.set(account_id, use);
     }
@@ -84,8 +95,23 @@ export function createStorage({ store, clock, most }: StorageOptions) {
     arm(unwritten_bytes < FLUSH.bytes ? FLUSH.after : 0);
   };
 
-  const count = ({ stored, frees }: Statement, { changes, rows }: WriteResult) => {
+  const addEvent = ({ account_id, bytes }: NonNullable<Statement["event"]>) => {
+    if (most === 0) return;
+    const use = useOf(account_id);
+    const now = clock.elapsed();
+    if (use.events_until <= now) {
+      Object.assign(use, { events: 0, events_until: now + EVENTS.seconds });
+    }
+    use.events += bytes;
+    use.events_unread += bytes;
+    if (use.events_unread < most * EVENTS.part) return;
+    use.read_at = 0;
+    arm(FLUSH.soon);
+  };
+
+  const count = ({ stored, event, frees }: Statement, { changes, rows }: WriteResult) => {
     if (stored && changes > 0) stored.forEach(add);
+    if (event && changes > 0) addEvent(event);
     if (!frees) return;
     for (const [owner, account_id, bytes] of rows as [string, string, number][]) {
       add({ owner, account_id: uses.has(account_id) ? account_id : undefined, bytes });
@@ -119,7 +145,8 @@ export function createStorage({ store, clock, most }: StorageOptions) {
     for (const [id, use, added] of written) {
       use.added -= added;
       const stored = read.get(id);
-      if (stored !== undefined) Object.assign(use, { stored, read_at: now + KEPT });
+      if (stored !== undefined)
+        Object.assign(use, { stored, read_at: now + KEPT, events_unread: 0 });
       else if (use.stored !== null) use.stored += added;
     }
   };
@@ -163,8 +190,16 @@ export function createStorage({ store, clock, most }: StorageOptions) {
 
     isFull,
 
-    /** Throws `409 account_full` if {@link isFull}. */
+    /** Throws `409 account_full` if {@link isFull}, and `429 rate_limited` after too many bytes of events. */
     assertRoom(account_id: string, over = 0): void {
+      const use = uses.get(account_id);
+      const wait = use ? Math.ceil(use.events_until - clock.elapsed()) : 0;
+      if (wait > 0 && use!.events >= Math.max(most, EVENTS.least)) {
+        fail("rate_limited", {
+          detail: "This account changes too much in a short time.",
+          retry_after: wait,
+        });
+      }
       if (!isFull(account_id, over)) return;
       fail("account_full", {
         detail: `This account stores ${Math.round(most / 1e6)} MB, as much as it may. Nothing new is stored until tasks or agents that are no longer needed are deleted.`,

@@ -211,6 +211,41 @@ test("messages that wait for a webhook are counted, and their bytes bounded [§1
   expect((await storage()).bytes - before).toBeWithin(240 * 40_000, 240 * 41_000);
 });
 
+test("events cannot fill the disk of an account that stores little [§10.8.5]", async () => {
+  const { clock, app, agent } = await setUp({ ACCOUNT_STORAGE_MB: "1" });
+  const { id } = await createTask(agent.send, { title: "Long", description: LONG });
+  let bytes = 0;
+  let refused: any;
+  // Each change writes an event with the whole task.
+  for (let i = 0; !refused && i < 600; i++) {
+    const answer = await agent.send(`PATCH /v1/tasks/${id}`, { progress: i % 100 });
+    if (answer.status === 200) bytes += Buffer.byteLength(JSON.stringify(answer.body));
+    else refused = answer;
+  }
+  expect(bytes).toBeWithin(19 * MB, 21 * MB);
+  expect([refused.status, refused.body.code]).toEqual([429, "rate_limited"]);
+  expect(Number(refused.headers.get("retry-after"))).toBeWithin(1, 301);
+  const other = await createPair(app.url);
+  expect((await createTask(other.agent.send)).title).toBeString();
+  await clock.advance(300);
+  expect((await agent.send(`PATCH /v1/tasks/${id}`, { progress: 1 })).status).toBe(200);
+});
+
+test("an account is soon full of what waits for its webhooks [§10.8.4]", async () => {
+  const { app, clock, agent, person } = await setUp({ ACCOUNT_STORAGE_MB: "2" });
+  for (let i = 0; i < 3; i++) {
+    const channel = { type: "webhook", label: "Hook", url: `http://127.0.0.1:9/${i}` };
+    expect((await person.send("POST /v1/channels", channel)).status).toBe(201);
+  }
+  const { id } = await createTask(agent.send, { title: "Long", description: LONG });
+  await app.services.storage.flush();
+  for (let i = 0; i < 30; i++) await agent.send(`PATCH /v1/tasks/${id}`, { progress: i });
+  await clock.advance(0.5);
+  await app.services.storage.flush();
+  const { status, body } = await agent.send(`PATCH /v1/tasks/${id}`, { progress: 50 });
+  expect([status, body.code]).toEqual([409, "account_full"]);
+});
+
 test.each([
   [{}, MB * 1_000],
   [{ ACCOUNT_STORAGE_MB: "0" }, null],
