@@ -81,11 +81,11 @@ export function keepOwn(connection: Connection, what: string): string[] {
   assertTables(own, found, what);
   const foreign = found.filter((one) => !own.some((other) => isSame(one, other)));
   const missing = own.filter((one) => !found.some((other) => isSame(one, other)));
-  // A table takes its indexes and triggers with it, so it comes last.
+  // A table takes its indexes and triggers with it, so it comes last; so does a view its triggers.
   const last = foreign.toSorted(
     (one, other) => Number(one.type === "table") - Number(other.type === "table"),
   );
-  for (const { type, name } of last) connection.exec(`drop ${type} ${quoted(name)}`);
+  for (const { type, name } of last) connection.exec(`drop ${type} if exists ${quoted(name)}`);
   for (const { sql } of missing) connection.exec(sql);
   return foreign.map(nameOf);
 }

@@ -36,10 +36,12 @@ async function schemaAt(url: string): Promise<unknown[][]> {
   return rows.map(({ type, name, sql }) => [type, name, String(sql).trimEnd()]);
 }
 
-/** What somebody added to a store, and how it is named. Each of the first four would run, or hide something. */
+/** What somebody added to a store, and how it is named. Each of the first five would run, or hide something. */
 const FOREIGN = {
   "trigger evil": "create trigger evil after insert on tasks begin delete from keys; end",
   "view people": "create view people as select * from accounts",
+  "trigger of_people":
+    "create trigger of_people instead of insert on people begin delete from keys; end",
   "index tasks_by_title": "create index tasks_by_title on tasks (lower(title))",
   "trigger _litestream_x":
     "create trigger _litestream_x after update on accounts begin delete from tasks; end",
