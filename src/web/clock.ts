@@ -11,7 +11,7 @@ const TOLERANCE = 2;
 /** Epoch seconds by the server's clock. */
 export const now = (): number => Date.now() / 1000 + ahead;
 
-/** Epoch seconds by this machine's clock, which all tabs of the browser share. */
+/** Epoch seconds by this machine's clock. It goes on while the machine sleeps. */
 export const machineNow = (): number => Date.now() / 1000;
 
 /**
