@@ -1,11 +1,11 @@
-/** Editing a task while others change or delete it. */
+/** Editing a task while others change it. */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { startTestApp } from "../../support/app.ts";
 import { createPair, createTask } from "../../support/client.ts";
 import { until } from "../../support/until.ts";
-import { browserTests, draftsIn, go, openPage, untilLive } from "../../web/browser.ts";
+import { browserTests, openPage } from "../../web/browser.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -59,34 +59,4 @@ webTest("a task field that is reset counts as untouched", async () => {
   await sheet(page).getByRole("button", { name: "Edit", exact: true }).waitFor();
   const { body } = await agent.send(`GET ${path}`);
   expect([body.title, body.status_note]).toEqual(["Theirs", "Mine"]);
-});
-
-webTest("the draft of a deleted task is dropped", async () => {
-  // The form is open, and edited after the deletion.
-  const first = await open();
-  await sheet(first.page).getByLabel("Title").fill("Mine");
-  expect(await draftsIn(first.page)).toHaveLength(1);
-  await first.agent.send(`DELETE ${first.path}`);
-  await sheet(first.page).getByText("Your changes stay here").waitFor();
-  await sheet(first.page).getByLabel("Title").fill("Mine too");
-  await first.page.keyboard.press("Escape");
-  await sheet(first.page).waitFor({ state: "detached" });
-  expect(await draftsIn(first.page)).toEqual([]);
-
-  // The person is in another view.
-  const second = await open();
-  await sheet(second.page).getByLabel("Title").fill("Mine");
-  await go(second.page, "account");
-  await second.agent.send(`DELETE ${second.path}`);
-  await until(async () => (await draftsIn(second.page)).length === 0);
-
-  // The page is closed.
-  const third = await open();
-  await sheet(third.page).getByLabel("Title").fill("Mine");
-  await go(third.page, "account");
-  await third.page.goto("about:blank");
-  await third.agent.send(`DELETE ${third.path}`);
-  await third.page.goto(`${app.url}/#/account`);
-  await untilLive(third.page);
-  await until(async () => (await draftsIn(third.page)).length === 0);
 });
