@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { startTestApp } from "../../support/app.ts";
 import { createPair, createTask } from "../../support/client.ts";
 import { until } from "../../support/until.ts";
-import { browserTests, openPage } from "../../web/browser.ts";
+import { browserTests, draftsIn, openPage } from "../../web/browser.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
