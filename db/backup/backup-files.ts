@@ -21,7 +21,6 @@ import type { Clock } from "../../src/clock.ts";
 import { showPath } from "../../src/config-files.ts";
 import { codeOf } from "../../src/log.ts";
 import { unfinishedMark } from "../store/store-file.ts";
-import { inTime } from "./deadline.ts";
 
 /** What is wrong and what to do, in one line without a secret. */
 export class BackupError extends Error {
@@ -30,23 +29,6 @@ export class BackupError extends Error {
 
 /** SQLite's application id of a backup, `RlyB`. A store that is in use has 0. */
 export const BACKUP_ID = 0x526c7942;
-
-/** Seconds without a byte written after which the disk counts as hanging. */
-export const STALLED = 60;
-
-/** Seconds for work on a large file, such as writing it to the disk as a whole. */
-export const SLOW = 600;
-
-export const stalled = (path: string, seconds: number): BackupError =>
-  new BackupError(`nothing was written to ${showPath(dirname(path))} for ${seconds} seconds`);
-
-/** Rejects with {@link stalled} if the disk of `path` takes longer than `seconds` for the work. */
-export const onDisk = <T>(
-  work: Promise<T>,
-  path: string,
-  clock: Clock,
-  seconds: number = STALLED,
-): Promise<T> => inTime(work, { clock, seconds, late: () => stalled(path, seconds) });
 
 /** Seconds without a change after which a temporary file of another machine counts as left behind. */
 const ABANDONED = 3_600;
@@ -134,13 +116,10 @@ export async function createTemporary(target: string, clock: Clock): Promise<str
   const run = `${Math.floor(clock.now() * 1000)}${++made}`;
   const path = join(dirname(target), `${startOf(target)}${thisProcess()}-${run}${PARTIAL}`);
   own.add(basename(path));
-  const create = async () => {
+  try {
     await (await open(path, "wx", 0o600)).close();
     await chmod(path, 0o600);
     await giveToOwner(path);
-  };
-  try {
-    await onDisk(create(), path, clock);
   } catch (error) {
     own.delete(basename(path));
     throw placeError(path, error);
@@ -148,17 +127,21 @@ export async function createTemporary(target: string, clock: Clock): Promise<str
   return path;
 }
 
-/** Seconds that a temporary file may take to be removed: a disk that hangs must not hide what it made fail. */
+/** Seconds that a temporary file may take to be removed. */
 const REMOVAL = 5;
 
 /** Removes a temporary file and what SQLite keeps beside it. What cannot be removed now, a later run removes. */
 export async function removeTemporary(path: string, clock: Clock): Promise<void> {
+  // One after the other: on a disk that hangs, each takes a thread.
   const removeAll = async () => {
     for (const end of ["", "-journal", "-wal", "-shm"]) {
       await rm(path + end, { force: true }).catch(() => {});
     }
   };
-  await onDisk(removeAll(), path, clock, REMOVAL).catch(() => {});
+  // A disk that hangs must not hide what it made fail.
+  const over = Promise.withResolvers<void>();
+  const cancel = clock.after(REMOVAL, over.resolve);
+  await Promise.race([removeAll(), over.promise]).finally(cancel);
   own.delete(basename(path));
 }
 
@@ -233,17 +216,14 @@ export async function publish(
   clock: Clock,
   { if_exists = "replace" }: { readonly if_exists?: "replace" | "keep" } = {},
 ): Promise<boolean> {
-  const give = async () => {
+  try {
+    await syncFile(temporary);
     await utimes(temporary, clock.now(), clock.now());
     if (if_exists === "replace") await rename(temporary, target);
     else if (!(await renameToNew(temporary, target))) return false;
     own.delete(basename(temporary));
     await syncFolder(dirname(target));
     return true;
-  };
-  try {
-    await onDisk(syncFile(temporary), target, clock, SLOW);
-    return await onDisk(give(), target, clock);
   } catch (error) {
     throw placeError(target, error);
   }
@@ -253,12 +233,12 @@ export async function publish(
  * The absolute path of a store that does not exist yet. No Relay starts there until {@link publishStore}, whatever happens
  * meanwhile. Throws for a place that is not empty.
  */
-export async function claimPlace(path: string, clock: Clock): Promise<string> {
+export async function claimPlace(path: string): Promise<string> {
   await makeFolder(path);
   const target = await targetOf(path);
   const taken = ["", "-wal", "-journal"].map((end) => target + end).find((one) => existsSync(one));
   if (taken !== undefined) throw new BackupError(`${showPath(taken)} exists; move it away first`);
-  const mark = async () => {
+  try {
     const file = await open(unfinishedMark(target), "w", 0o600);
     try {
       // On a full disk, the name says enough.
@@ -269,9 +249,6 @@ export async function claimPlace(path: string, clock: Clock): Promise<string> {
     }
     await giveToOwner(unfinishedMark(target));
     await syncFolder(dirname(target));
-  };
-  try {
-    await onDisk(mark(), target, clock);
   } catch (error) {
     throw placeError(dirname(target), error);
   }
@@ -283,7 +260,7 @@ If you want a new store instead, delete this file.
 `;
 
 /** Writes what the system still holds of a file to its disk. */
-export async function syncFile(path: string): Promise<void> {
+async function syncFile(path: string): Promise<void> {
   const file = await open(path, "r+");
   try {
     await file.sync();

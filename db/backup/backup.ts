@@ -21,6 +21,7 @@ import {
   timedName,
 } from "./backup-files.ts";
 import { checkCopy, markBackup, rowsIn } from "./contents.ts";
+import { orAborted } from "./file-writer.ts";
 import { removeOld } from "./list.ts";
 import { type Origin, originOf } from "./origin.ts";
 import { fileKeyOf, fileOf, type StorePlace, snapshot, type Work } from "./snapshot.ts";
@@ -53,11 +54,12 @@ export interface Backup {
 
 /**
  * Copies the store as it is at one moment into a SQLite file, which only its owner may read, and checks it before it gets
- * its name. Whatever happens, there is a whole backup under that name, or none. Readers and writers of the store go on,
- * in this process too: the work is done in threads of the binding, or for a libSQL server in small steps.
+ * its name. Whatever happens, there is a whole backup under that name, or none. Readers and writers of the store go on.
+ * Hangs with the disk of `file`, so a service makes backups in another process, which it can end.
  *
- * Rejects with {@link BackupError}: no store, no room, a place that cannot be written, a store that hangs for a minute, or
- * a `file` that is something else than a backup of this store. Older backups then stay. Rejects with the reason of `signal`.
+ * Rejects with {@link BackupError}: no store, no room, a place that cannot be written, a libSQL server that hangs for a
+ * minute, or a `file` that is something else than a backup of this store. Older backups then stay. Rejects with the reason of
+ * `signal`.
  */
 export async function backupStore({
   store,
@@ -78,7 +80,8 @@ export async function backupStore({
   const temporary = await createTemporary(given, clock);
   try {
     await snapshot(store, temporary, { clock, signal });
-    const rows = await completeBackup(temporary, fileKeyOf(store), made_at, { signal, inspect });
+    const completed = completeBackup(temporary, fileKeyOf(store), made_at, inspect);
+    const rows = await orAborted(completed, signal);
     const bytes = await sizeOf(temporary);
     const vault = createVault(store.encryption_key);
     const origin = (await originOf(temporary, vault))!;
@@ -154,7 +157,7 @@ async function completeBackup(
   path: string,
   file_key: string | null,
   made_at: number,
-  { signal, inspect }: Pick<BackupOptions, "signal" | "inspect">,
+  inspect: BackupOptions["inspect"],
 ): Promise<number> {
   const connection = openConnection(path, 0, file_key);
   try {
@@ -162,13 +165,10 @@ async function completeBackup(
     connection.prepare("pragma journal_mode = off").all();
     connection.exec("pragma synchronous = off");
     await markBackup(connection, made_at);
-    signal?.throwIfAborted();
     await checkCopy(connection, { fully: false, what: "the copy" });
-    signal?.throwIfAborted();
     inspect?.(connection);
     return rowsIn(connection);
   } catch (error) {
-    signal?.throwIfAborted();
     if (error instanceof RefusedStore) throw error;
     throw placeError(path, error);
   } finally {

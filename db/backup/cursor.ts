@@ -9,7 +9,6 @@ import type { Vault } from "../store/vault.ts";
 import { BackupError } from "./backup-files.ts";
 import {
   type Choose,
-  createPauses,
   type RowTaker,
   SCHEMA_QUERY,
   type Schema,
@@ -222,7 +221,6 @@ async function run(
     let ended = -1;
     let step = -1;
     let change: number | null = null;
-    const pause = createPauses(clock, signal);
     for await (const line of linesOf(response.body, pace)) {
       const entry = JSON.parse(line) as Entry;
       switch (entry.type) {
@@ -244,7 +242,6 @@ async function run(
         case "error":
           throw new BackupError(`${server} could not read the store: ${entry.error.message}`);
       }
-      await pause();
     }
     if (ended !== steps.length - 1) throw new BackupError(`${server} ended its answer early`);
     // A server that does not know `replication_index` would not wait.

@@ -1,18 +1,30 @@
-/** Writes tables and rows into an empty file, off the event loop: a disk may hang, and Relay must go on serving. */
+/** Writes tables and rows into an empty file, off the event loop, so that a hanging disk lets the work be aborted. */
 
-import type { Clock } from "../../src/clock.ts";
+import { dirname } from "node:path";
+import { showPath } from "../../src/config-files.ts";
 import { openConnection } from "../store/connection.ts";
-import { onDisk, SLOW, STALLED, syncFile } from "./backup-files.ts";
+import { BackupError } from "./backup-files.ts";
 import { quoted, type RowTaker, type Schema, SEQUENCE, type Value } from "./rows.ts";
+import type { Work } from "./snapshot.ts";
 
-/** Seconds for some rows. Fewer, since the writes of a libSQL server may wait for its read. */
-const ROWS = 10;
+/** Seconds after which the disk hangs. Few, since the writes of a libSQL server may wait for its read. */
+const STALLED = 10;
 
 /** Characters of SQL that are run at once. */
 const BATCH = 250_000;
 
-/** Throws {@link BackupError} if the disk hangs. Indexes and triggers come after the rows. */
-export function createFileWriter(path: string, file_key: string | null, clock: Clock) {
+/** Rejects with the reason of the signal once it aborts. The work then goes on. */
+export async function orAborted<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
+  signal?.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal!.reason);
+  signal?.addEventListener("abort", abort);
+  const end = () => signal?.removeEventListener("abort", abort);
+  return await Promise.race([work, promise]).finally(end);
+}
+
+/** Throws {@link BackupError} if the disk takes no rows. Indexes and triggers come after them. */
+export function createFileWriter(path: string, file_key: string | null, { clock, signal }: Work) {
   const connection = openConnection(path, 0, file_key);
   let running: Promise<void> = Promise.resolve();
   let is_running = false;
@@ -20,13 +32,22 @@ export function createFileWriter(path: string, file_key: string | null, clock: C
   let rows: string[] = [];
   let characters = 0;
 
-  const run = async (statements: readonly string[], seconds = STALLED): Promise<void> => {
+  const run = async (statements: readonly string[], ended = signal): Promise<void> => {
     is_running = true;
     // A comment may end a statement.
     running = connection.execAsync(statements.join("\n;\n")).finally(() => {
       is_running = false;
     });
-    await onDisk(running, path, clock, seconds);
+    await orAborted(running, ended);
+  };
+
+  /** While the store is read. */
+  const runInTime = async (statements: readonly string[]): Promise<void> => {
+    const hanging = new AbortController();
+    const why = `nothing was written to ${showPath(dirname(path))} for ${STALLED} seconds`;
+    const cancel = clock.after(STALLED, () => hanging.abort(new BackupError(why)));
+    const ended = signal ? AbortSignal.any([signal, hanging.signal]) : hanging.signal;
+    await run(statements, ended).finally(cancel);
   };
 
   const flush = async (): Promise<void> => {
@@ -34,19 +55,19 @@ export function createFileWriter(path: string, file_key: string | null, clock: C
     const statement = insert + rows.join(",");
     rows = [];
     characters = 0;
-    await run([statement], ROWS);
+    await runInTime([statement]);
   };
 
   return {
     async begin({ tables }: Schema): Promise<void> {
       // The whole file is written to the disk at its end, and removed if that is not reached.
       const settings = ["pragma journal_mode = off", "pragma synchronous = off"];
-      await run([...settings, "begin", ...tables.map(({ sql }) => sql)]);
+      await runInTime([...settings, "begin", ...tables.map(({ sql }) => sql)]);
     },
 
     async table(name: string, columns: readonly string[]): Promise<void> {
       await flush();
-      if (name === SEQUENCE.name) await run(["delete from sqlite_sequence"]);
+      if (name === SEQUENCE.name) await runInTime(["delete from sqlite_sequence"]);
       insert = `insert into ${quoted(name)} (${columns.map(quoted).join(", ")}) values `;
     },
 
@@ -59,10 +80,8 @@ export function createFileWriter(path: string, file_key: string | null, clock: C
 
     async finish({ others }: Schema): Promise<void> {
       await flush();
-      for (const { sql } of others) await run([sql], SLOW);
+      for (const { sql } of others) await run([sql]);
       await run(["commit"]);
-      // A network folder writes what is left when the file is closed, which would be on the event loop.
-      await onDisk(syncFile(path), path, clock, SLOW);
     },
 
     /** Closing a connection that is busy would block the process. */

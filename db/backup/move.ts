@@ -62,7 +62,7 @@ export async function moveStore({ from, to, run, clock, signal }: MoveOptions): 
   const work = { clock, signal };
   const path = fileOf(to);
   const endpoint = path === null ? endpointOf(to.url, to.auth_token) : null;
-  const target = path === null ? null : await claimPlace(path, clock);
+  const target = path === null ? null : await claimPlace(path);
   if (endpoint) await claimServer(endpoint, run, work);
   const source = await openSource(from, work);
   try {
@@ -107,7 +107,7 @@ async function openSource(from: StorePlace, { clock, signal }: Work): Promise<So
     const readApplied = () => connection.prepare(APPLIED).all() as Value[][];
     const choose = chooseBy(showPath(path), readApplied);
     return {
-      read: (taker, begin) => readFile(connection, taker, clock, signal, begin, choose),
+      read: (taker, begin) => readFile(connection, taker, signal, begin, choose),
       leftOut,
       assertUnchanged: async () => {},
       close: () => unlock(connection),
@@ -205,7 +205,7 @@ async function fillFile(
 ): Promise<Sums> {
   const temporary = await createTemporary(target, clock);
   try {
-    const writer = createFileWriter(temporary, file_key, clock);
+    const writer = createFileWriter(temporary, file_key, { clock, signal });
     const { taker, sums } = createSums(writer);
     try {
       await writer.finish(await source.read(taker, writer.begin));
@@ -215,7 +215,7 @@ async function fillFile(
     const written = createSums();
     const copy = openReadOnly(temporary, true, file_key);
     try {
-      await readFile(copy, written.taker, clock, signal);
+      await readFile(copy, written.taker, signal);
     } finally {
       copy.close();
     }

@@ -67,7 +67,7 @@ export async function restoreStore(options: RestoreOptions): Promise<Restored> {
   const { store, file, clock, signal } = options;
   const since = clock.elapsed();
   const path = fileOf(store);
-  const target = path === null ? null : await claimPlace(path, clock);
+  const target = path === null ? null : await claimPlace(path);
   if (target === null)
     await claimServer(endpointOf(store.url, store.auth_token), options.run, { clock, signal });
   const source = checkSource(file);
@@ -172,7 +172,7 @@ async function publishFile(
   const connection = openReadOnly(temporary, true, fileKeyOf(store));
   const { taker, sums } = createSums();
   try {
-    await readFile(connection, taker, clock, signal);
+    await readFile(connection, taker, signal);
   } finally {
     connection.close();
   }
@@ -188,7 +188,7 @@ async function upload(
   try {
     const sums = await fillServer(
       endpointOf(store.url, store.auth_token),
-      (taker, begin) => readFile(connection, taker, clock, signal, begin),
+      (taker, begin) => readFile(connection, taker, signal, begin),
       run,
       { clock, signal },
     );

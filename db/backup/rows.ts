@@ -1,6 +1,5 @@
 /** The tables and rows of a store, read from a file or a libSQL server, and sums that compare two of them. */
 
-import type { Clock } from "../../src/clock.ts";
 import type { openConnection } from "../store/connection.ts";
 import { BACKUP_TABLE } from "../store/store-contents.ts";
 import { BackupError } from "./backup-files.ts";
@@ -61,22 +60,8 @@ export const SEQUENCE = { name: "sqlite_sequence", columns: ["name", "seq"] } as
 
 type Connection = ReturnType<typeof openConnection>;
 
-/** Seconds of reading after which other work gets its turn. */
-const SLICE = 0.004;
-
-/** Gives other work its turn when it is called often. */
-export function createPauses(clock: Clock, signal: AbortSignal | undefined) {
-  let since = clock.elapsed();
-  return async (): Promise<void> => {
-    if (clock.elapsed() - since < SLICE) return;
-    await new Promise<void>((next) => setImmediate(next));
-    signal?.throwIfAborted();
-    since = clock.elapsed();
-  };
-}
-
-/** Rows between two looks at the clock. */
-const LOOK_EVERY = 64;
+/** Rows after which the event loop runs, so that the signal is heard. */
+const TURN_EVERY = 1_000;
 
 /** Leaves out of a store what is not to be read. */
 export type Choose = (schema: Schema) => Schema | Promise<Schema>;
@@ -85,12 +70,10 @@ export type Choose = (schema: Schema) => Schema | Promise<Schema>;
 export async function readFile(
   connection: Connection,
   taker: RowTaker,
-  clock: Clock,
   signal?: AbortSignal,
   begin: (schema: Schema) => void | Promise<void> = () => {},
   choose: Choose = (schema) => schema,
 ): Promise<Schema> {
-  const pause = createPauses(clock, signal);
   connection.exec("begin");
   try {
     const schema = await choose(schemaOf(connection));
@@ -102,7 +85,9 @@ export async function readFile(
       for (const row of rows) {
         const wait = taker.row(row);
         if (wait) await wait;
-        if (++count % LOOK_EVERY === 0) await pause();
+        if (++count % TURN_EVERY > 0) continue;
+        await new Promise<void>((next) => setImmediate(next));
+        signal?.throwIfAborted();
       }
     }
     return schema;

@@ -12,9 +12,9 @@ import { isBusy, whenFree } from "../store/store.ts";
 import { assertNotForeign } from "../store/store-contents.ts";
 import { createVault } from "../store/vault.ts";
 import { hasFrames } from "../store/wal-file.ts";
-import { BackupError, placeError, STALLED, sizeOf, stalled } from "./backup-files.ts";
+import { BackupError, placeError } from "./backup-files.ts";
 import { assertOpensServer, changeOfPrimary, readServer } from "./cursor.ts";
-import { createFileWriter } from "./file-writer.ts";
+import { createFileWriter, orAborted } from "./file-writer.ts";
 
 /** The store that a command or job is about: `DATABASE_URL`, `DATABASE_AUTH_TOKEN`, `BACKUP_URL` and `DATABASE_ENCRYPTION_KEY`. */
 export interface StorePlace {
@@ -34,9 +34,6 @@ export interface Work {
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
 }
-
-/** Seconds between two looks at the copy. */
-const LOOK_EVERY = 1;
 
 /** The path of a store in a file, absolute or as given; null for a libSQL server. */
 export const fileOf = ({ url }: StorePlace): string | null =>
@@ -75,11 +72,11 @@ export async function copyFile(
       throw new BackupError(`${showPath(path)} is no store of Relay`);
     }
     copy = whenFree(clock, () => connection.execAsync(`vacuum into '${to.replaceAll("'", "''")}'`));
-    await whileGrowing(copy, to, { clock, signal });
+    await orAborted(copy, signal);
   } catch (error) {
     throw copyError(path, is_open ? to : null, error);
   } finally {
-    // A copy that was given up goes on, and closing a connection that is busy would block the process.
+    // A copy that was aborted goes on, and closing a connection that is busy would block the process.
     const close = () => connection.close();
     if (copy) copy.then(close, close);
     else close();
@@ -104,43 +101,9 @@ export function isReadAlone(path: string): boolean {
   }
 }
 
-/** Rejects if the file stops growing or the work is aborted. The work then goes on. */
-async function whileGrowing(
-  work: Promise<void>,
-  path: string,
-  { clock, signal }: Work,
-): Promise<void> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  let [size, since] = [0, clock.elapsed()];
-  let asked = false;
-  let cancel = () => {};
-  const look = () => {
-    cancel = clock.after(LOOK_EVERY, () => {
-      if (clock.elapsed() - since >= STALLED) return reject(stalled(path, STALLED));
-      look();
-      // Not waited for: a disk that hangs does not say the size either.
-      if (asked) return;
-      asked = true;
-      void sizeOf(path).then((now) => {
-        asked = false;
-        if (now !== size) [size, since] = [now, clock.elapsed()];
-      });
-    });
-  };
-  look();
-  const abort = () => reject(signal!.reason);
-  signal?.addEventListener("abort", abort);
-  if (signal?.aborted) abort();
-  try {
-    await Promise.race([work, promise]);
-  } finally {
-    cancel();
-    signal?.removeEventListener("abort", abort);
-  }
-}
-
-async function copyServer(from: StorePlace, to: string, { clock, signal }: Work): Promise<void> {
-  const writer = createFileWriter(to, fileKeyOf(from), clock);
+async function copyServer(from: StorePlace, to: string, work: Work): Promise<void> {
+  const { clock, signal } = work;
+  const writer = createFileWriter(to, fileKeyOf(from), work);
   try {
     const primary = endpointOf(from.url, from.auth_token);
     const replica = from.replica_url && endpointOf(from.replica_url, from.auth_token);

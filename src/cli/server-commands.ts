@@ -1,6 +1,6 @@
 /** The commands for whoever runs the server: `serve`, `health` and `why`, and those of its store. */
 
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { count } from "./duration.ts";
 import { oneLine } from "./escape.ts";
 import { examples, JSON_OPTION } from "./help.ts";
@@ -51,6 +51,7 @@ export function addStore(program: Command, io: Io): void {
     .description("copy the store into a file while the server runs, and check the copy")
     .argument("<file>", "the backup; replaces an earlier one")
     .option("--keep <n>", "put the time into the name, and keep the newest n of them", count)
+    .addOption(new Option("--at <time>", "epoch seconds by the server that starts this").hideHelp())
     .addHelpText(
       "after",
       examples("relay backup backup/relay.db", "relay backup backup/relay.db --keep 14") +

@@ -1,7 +1,6 @@
 /** The background work below the services: the periodic jobs, and the automatic backups. */
 
-import { backupStore } from "../../db/backup/backup.ts";
-import { BackupError, removeAbandoned } from "../../db/backup/backup-files.ts";
+import { removeAbandoned } from "../../db/backup/backup-files.ts";
 import { listBackups } from "../../db/backup/list.ts";
 import { originOfStore } from "../../db/backup/origin.ts";
 import { createBackupRecord } from "../../db/backups.ts";
@@ -17,7 +16,7 @@ import type { Log } from "../log.ts";
 import type { ServiceDeps } from "../services/shared/deps.ts";
 import { createSilenceWatch } from "../services/silence.ts";
 import type { StoreClock } from "../store-clock.ts";
-import { BackupFault } from "./backup-folder.ts";
+import { createBackupProcess } from "./backup-process.ts";
 import { createBackups } from "./backups.ts";
 import { createEventPruner } from "./event-pruner.ts";
 import { createJobs, type JobDeps } from "./jobs.ts";
@@ -68,28 +67,13 @@ export function createBackground(options: BackgroundOptions) {
     log,
   });
 
-  const backup_clock: Clock = { ...timers, now: clock.now };
   const backups = createBackups({
     folder: config.BACKUP_DIR,
     every: secondsOf(config.BACKUP_EVERY),
     record: createBackupRecord(store, ids.unique()),
-    make: (file, signal) =>
-      backupStore({
-        store: {
-          url: config.DATABASE_URL,
-          auth_token: config.DATABASE_AUTH_TOKEN,
-          replica_url: config.BACKUP_URL,
-          encryption_key: config.DATABASE_ENCRYPTION_KEY,
-        },
-        file,
-        keep: config.BACKUP_KEEP,
-        clock: backup_clock,
-        signal,
-      }).catch((error: unknown) => {
-        throw error instanceof BackupError ? new BackupFault(error.message) : error;
-      }),
+    make: createBackupProcess({ config, now: clock.now, timers }),
     async list(file) {
-      await removeAbandoned(file, backup_clock);
+      await removeAbandoned(file, timers);
       return listBackups(file, await originOfStore(store));
     },
     storeBytes: () => storeBytes(store),

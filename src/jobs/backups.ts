@@ -4,7 +4,6 @@
  */
 
 import { join, resolve } from "node:path";
-import { withDeadline } from "../../db/backup/deadline.ts";
 import { CLOCK_DIFFERS } from "../../db/backup/list.ts";
 import type { BackupOutcome, BackupRecord } from "../../db/backups.ts";
 import type { Cancel, Clock } from "../clock.ts";
@@ -22,8 +21,6 @@ const BACKUPS = {
   /** A process has its turn for so long, and renews it while it makes a backup. */
   turn: 60,
   renew_every: 20,
-  /** A longer attempt is ended. */
-  longest: 3_600,
   /** Time for the folder to answer: a network folder may hang. */
   folder_answers: 30,
   /** Between failed attempts: doubles from the shorter to the longer. */
@@ -48,8 +45,11 @@ interface BackupsOptions {
   /** Seconds between two backups. */
   readonly every: number;
   readonly record: BackupRecord;
-  /** Makes a backup at this path with its time in the name, and removes surplus ones. */
-  readonly make: (file: string, signal: AbortSignal) => Promise<Backup>;
+  /**
+   * Makes a backup at this path with its time in the name, of a store of so many bytes, and removes surplus ones. Bounds its
+   * time; once the signal aborts, it takes at most a second.
+   */
+  readonly make: (file: string, bytes: number, signal: AbortSignal) => Promise<void>;
   /** The good backups that were made at this path. Removes what killed attempts have left there. */
   readonly list: (file: string) => Promise<readonly Backup[]>;
   /** Bytes of the store. */
@@ -85,16 +85,11 @@ export function createBackups(options: BackupsOptions) {
     if (unanswered) throw silent();
     const late = Promise.withResolvers<never>();
     const cancel = timers.after(BACKUPS.folder_answers, () => late.reject(silent()));
-    return await Promise.race([hold(ask()), late.promise]).finally(cancel);
-  };
-
-  /** Keeps the folder from being asked anything else until it has answered. */
-  const hold = <T>(answer: Promise<T>): Promise<T> => {
-    const held = answer.finally(() => {
+    const answer = ask().finally(() => {
       unanswered = undefined;
     });
-    unanswered = held;
-    return held;
+    unanswered = answer;
+    return await Promise.race([answer, late.promise]).finally(cancel);
   };
 
   const file = () => join(folder!, NAME);
@@ -168,16 +163,11 @@ export function createBackups(options: BackupsOptions) {
     renew();
     const from = timers.elapsed();
     try {
-      const made = await withDeadline((signal) => hold(options.make(file(), signal)), {
-        clock: timers,
-        seconds: BACKUPS.longest,
-        late: () => new BackupFault(`it took longer than ${BACKUPS.longest / 60} minutes`),
-        signal: stop,
-      });
-      newest = { made_at: made.made_at, bytes: made.bytes };
-      counts.success++;
+      await options.make(file(), bytes, stop);
       const seconds = Math.round((timers.elapsed() - from) * 10) / 10;
-      log.info("backup made", { bytes: made.bytes, seconds });
+      await lookAtFolder();
+      counts.success++;
+      log.info("backup made", { bytes: newest?.bytes, seconds });
     } catch (error) {
       if (!stop.aborted) counts.failure++;
       throw error;

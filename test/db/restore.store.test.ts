@@ -184,15 +184,15 @@ test("no Relay starts in a place where a restore is under way, failed or was cut
     });
   // It is marked before the backup is read, which may take minutes, and stays so after a failure or a kill.
   const marked: Promise<boolean>[] = [];
-  const after: typeof systemClock.after = (seconds, run) => {
+  const now = () => {
     marked.push(isMarked(place.url));
-    return systemClock.after(seconds, run);
+    return systemClock.now();
   };
   const bad = join(tempFolder(), "bad.db");
   const broken = new Database(bad);
   broken.run("create table relay_migrations (hash text)");
   broken.close();
-  const refused = await rejectionOf(restoreTo(bad, place.url, { ...systemClock, after }));
+  const refused = await rejectionOf(restoreTo(bad, place.url, { ...systemClock, now }));
   expect(String(refused)).toContain("is no copy of a store");
   expect(await Promise.all(marked)).toContain(true);
   expect(await refusal()).toMatch(/is not complete; run it again, or delete .* if you want a new/);

@@ -165,6 +165,8 @@ test("only their own files read time, chance and the environment", async () => {
         "src/outbound/no-proxy.ts",
         // Its proxy, which Bun's `fetch` would read by itself.
         "src/observability/otlp.ts",
+        // That of the process that it starts.
+        "src/jobs/backup-process.ts",
       ],
     ],
   ];
