@@ -13,7 +13,7 @@ const kept = sql.raw(LIMITS.activity_per_key);
 export interface LogBlock {
   readonly id: string;
   readonly key_id: string;
-  readonly entries: readonly PackedEntry[];
+  readonly entries: PackedEntry[];
 }
 
 /** Up to `limit` of the newest blocks of a key, which have at least as many entries. None once the key is deleted. */
@@ -25,23 +25,23 @@ export const logOfKey = select(
     order by at desc, id desc limit ${p("limit")}`,
 );
 
-const insert = statement(
+const upsert = statement(
   sql`insert into request_log (id, key_id, at, size, entries)
     select value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
     from json_each(${p("rows")})
     where exists (select 1 from keys where keys.id = value ->> 1 and keys.deleted_at is null)
-    on conflict do nothing`,
+    on conflict (key_id, at, id) do update set entries = excluded.entries`,
   { synced: false },
 );
 
-/** Inserts the blocks of keys that are not deleted. Blocks that exist stay as they are. */
-export function insertLogBlocks(blocks: readonly LogBlock[]): Statement {
+/** Writes the blocks of keys that are not deleted, also again with more requests counted in their entries. */
+export function writeLogBlocks(blocks: readonly LogBlock[]): Statement {
   const rows = blocks.map(({ id, key_id, entries }) => {
     const [at_ms] = entries.at(-1)!;
     // As text within the text, which the store need not parse: several times as quick.
     return [id, key_id, at_ms, entries.length, JSON.stringify(entries)];
   });
-  return insert({ rows: JSON.stringify(rows) });
+  return upsert({ rows: JSON.stringify(rows) });
 }
 
 const trim = statement(

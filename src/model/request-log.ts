@@ -12,7 +12,9 @@ const Status = z.enum(["ok", "error"]).meta({ id: "ActivityStatus" });
 export const ActivityEntry = z
   .object({
     id: z.string(),
-    at: Timestamp.meta({ description: "When the request came" }),
+    at: Timestamp.meta({
+      description: "When the request came; the first one, if `count` is above 1",
+    }),
     surface: Surface,
     action: z.string().meta({ description: "Method and route, or the name of a tool" }),
     status: Status,
@@ -21,6 +23,8 @@ export const ActivityEntry = z
     duration_ms: z.int().min(0).meta({ description: "Milliseconds, any wait included" }),
     client: Client.nullable(),
     host: z.string().nullable(),
+    count: z.int().min(1).meta({ description: "How many equal requests the entry stands for" }),
+    last_at: Timestamp.meta({ description: "When the last of them came" }),
   })
   .meta({ id: "ActivityEntry" });
 export type ActivityEntry = z.infer<typeof ActivityEntry>;
@@ -35,6 +39,8 @@ export type PackedEntry = readonly [
   message?: string | null,
   host?: string | null,
   client?: ActivityEntry["client"],
+  count?: number,
+  last_at_ms?: number,
 ];
 
 /** A request of a key that has ended, as a surface reports it. It has no content. */
@@ -63,6 +69,36 @@ export function packEntry(request: KeyRequest): PackedEntry {
   return [at_ms, surface, action, duration_ms, code, summary, host];
 }
 
+/** The newest entries of a key among which an equal one is sought: more than a client's loop has different requests. */
+export const RECENT = 8;
+/** Milliseconds within which equal requests become one entry. */
+const TOGETHER = 3_600_000;
+
+/** True for requests that differ only in their time and duration. */
+const isEqual = (a: PackedEntry, b: PackedEntry): boolean =>
+  a[2] === b[2] &&
+  a[1] === b[1] &&
+  (a[4] ?? null) === (b[4] ?? null) &&
+  (a[5] ?? null) === (b[5] ?? null) &&
+  (a[6] ?? null) === (b[6] ?? null) &&
+  a[7]?.name === b[7]?.name &&
+  a[7]?.version === b[7]?.version;
+
+/** Counts a request in an equal one of the last entries, if that came up to an hour before; false if there is none. */
+export function countRepeat(entries: PackedEntry[], next: PackedEntry): boolean {
+  const [next_ms] = next;
+  for (let i = entries.length - 1; i >= Math.max(0, entries.length - RECENT); i--) {
+    const entry = entries[i]!;
+    const [at_ms, surface, action, duration_ms, code = null, message = null] = entry;
+    if (!isEqual(entry, next) || next_ms < at_ms || next_ms > at_ms + TOGETHER) continue;
+    const [, , , , , , host = null, client = null, count = 1, last_at_ms = at_ms] = entry;
+    const said = [at_ms, surface, action, duration_ms, code, message, host, client] as const;
+    entries[i] = [...said, count + 1, Math.max(last_at_ms, next_ms)];
+    return true;
+  }
+  return false;
+}
+
 /** False for an entry that a newer version wrote. */
 export const isKnownEntry = ({ surface }: ActivityEntry): boolean =>
   Surface.safeParse(surface).success;
@@ -71,6 +107,7 @@ export const isKnownEntry = ({ surface }: ActivityEntry): boolean =>
 export function unpackEntry(block_id: string, packed: PackedEntry, place: number): ActivityEntry {
   const [at_ms, surface, action, duration_ms] = packed;
   const [, , , , code = null, message = null, host = null, client = null] = packed;
+  const [, , , , , , , , count = 1, last_at_ms = at_ms] = packed;
   return {
     id: `${block_id.slice(0, -4)}${(0x10000 + place).toString(16).slice(1)}`,
     at: at_ms / 1000,
@@ -82,5 +119,7 @@ export function unpackEntry(block_id: string, packed: PackedEntry, place: number
     duration_ms,
     client,
     host,
+    count,
+    last_at: last_at_ms / 1000,
   };
 }

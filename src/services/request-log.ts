@@ -1,6 +1,6 @@
 /** The request log: the recent requests of each key, written after their responses, many at once (§15). */
 
-import { insertLogBlocks, type LogBlock, logOfKey, trimLogs } from "../../db/request-log.ts";
+import { type LogBlock, logOfKey, trimLogs, writeLogBlocks } from "../../db/request-log.ts";
 import type { Store } from "../../db/store/store.ts";
 import type { Cancel, Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
@@ -9,10 +9,12 @@ import { LIMITS } from "../limits.ts";
 import type { Log } from "../log.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import {
+  countRepeat,
   isKnownEntry,
   type KeyRequest,
   type PackedEntry,
   packEntry,
+  RECENT,
   unpackEntry,
 } from "../model/request-log.ts";
 import { createOutage } from "../observability/outages.ts";
@@ -95,8 +97,10 @@ const QUEUE = 10_000;
 const SOON = QUEUE / 2;
 /** Entries of a key between two removals of its surplus, which cost more than a write. */
 const TRIM_EVERY = 50;
-/** Keys whose entries since the last removal are counted, at most. */
+/** Keys whose entries since the last removal are counted, and whose last entries are held, at most. */
 const COUNTED = 10_000;
+/** Blocks that one write has again. */
+const AGAIN = CHUNK / RECENT;
 
 export function createRequestLogWriter({ store, clock, ids, log }: WriterOptions) {
   /** Entries since the last write by key, the key with the oldest entry first. */
@@ -105,6 +109,10 @@ export function createRequestLogWriter({ store, clock, ids, log }: WriterOptions
   let queued = 0;
   /** Blocks whose write has not succeeded yet. With the same ids it can be repeated. */
   let unwritten: LogBlock[] = [];
+  /** By key, its last blocks, with at most {@link RECENT} entries, in which equal requests are counted. */
+  const recent = new Map<string, LogBlock[]>();
+  /** Those in which more were counted since they were taken for a write. */
+  const repeated = new Set<LogBlock>();
   /** Entries dropped since the last log line about it, and since the start. */
   let dropped = 0;
   let dropped_ever = 0;
@@ -140,6 +148,9 @@ export function createRequestLogWriter({ store, clock, ids, log }: WriterOptions
     const { key_id } = request.caller;
     const entry = packEntry(request);
     const own = queue.get(key_id);
+    if (own && countRepeat(own, entry)) return;
+    const counted = recent.get(key_id)?.find(({ entries }) => countRepeat(entries, entry));
+    if (counted) return void repeated.add(counted);
     if (own) own.push(entry);
     else queue.set(key_id, [entry]);
     if (own && own.length > LIMITS.activity_per_key) own.shift();
@@ -177,6 +188,16 @@ export function createRequestLogWriter({ store, clock, ids, log }: WriterOptions
     return due;
   };
 
+  /** Holds a block for equal requests that follow, instead of the oldest. */
+  const remember = (block: LogBlock) => {
+    const blocks = [...(recent.get(block.key_id) ?? []), block];
+    const size = () => blocks.reduce((sum, { entries }) => sum + entries.length, 0);
+    while (size() > RECENT) blocks.shift();
+    recent.delete(block.key_id);
+    recent.set(block.key_id, blocks);
+    if (recent.size > COUNTED) recent.delete(recent.keys().next().value!);
+  };
+
   /** Takes entries for one write from the queue, one block for each key. */
   const takeBlocks = (): LogBlock[] => {
     const blocks: LogBlock[] = [];
@@ -186,7 +207,9 @@ export function createRequestLogWriter({ store, clock, ids, log }: WriterOptions
       queue.delete(key_id);
       size += entries.length;
       entries.sort(([a], [b]) => a - b);
-      blocks.push({ id: ids.next("act"), key_id, entries });
+      const block = { id: ids.next("act"), key_id, entries };
+      blocks.push(block);
+      remember(block);
     }
     queued -= size;
     return blocks;
@@ -199,22 +222,31 @@ export function createRequestLogWriter({ store, clock, ids, log }: WriterOptions
   const writeAll = async (): Promise<number> => {
     let left = queued;
     const busy = left > CHUNK;
-    while (unwritten.length > 0 || left > 0) {
+    const again = [...repeated];
+    repeated.clear();
+    while (unwritten.length + again.length > 0 || left > 0) {
       if (unwritten.length === 0) {
         const before = queued;
-        unwritten = takeBlocks();
+        unwritten = [...again.splice(0, AGAIN), ...takeBlocks()];
         left -= before - queued;
       }
       const due = dueTrims(unwritten);
-      const insert = insertLogBlocks(unwritten);
+      const blocks = writeLogBlocks(unwritten);
       try {
-        await store.write(due.length > 0 ? [insert, trimLogs(due)] : [insert]);
+        await store.write(due.length > 0 ? [blocks, trimLogs(due)] : [blocks]);
         outage.works();
       } catch (error) {
         outage.failed("request log not written", error);
-        if (error instanceof ServiceError) return RETRY_AFTER;
+        if (error instanceof ServiceError) {
+          for (const block of again) repeated.add(block);
+          return RETRY_AFTER;
+        }
         // What the store cannot hold must not block all later entries.
-        for (const { entries } of unwritten) drop(entries.length);
+        for (const block of unwritten) {
+          drop(block.entries.length);
+          recent.delete(block.key_id);
+          repeated.delete(block);
+        }
       }
       unwritten = [];
     }
@@ -226,7 +258,7 @@ export function createRequestLogWriter({ store, clock, ids, log }: WriterOptions
       running = undefined;
       flush_after = seconds;
       reportDropped();
-      if (!stopped && unwritten.length + queued > 0) arm(seconds);
+      if (!stopped && unwritten.length + repeated.size + queued > 0) arm(seconds);
     });
     return running;
   };

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
 import { ask, createPair } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
-import { actionsOf, entriesOf } from "../support/entries.ts";
+import { actionsOf, apart, entriesOf } from "../support/entries.ts";
 import { connect, head } from "../support/raw.ts";
 import { until } from "../support/until.ts";
 import { exchange } from "../support/wire.ts";
@@ -28,8 +28,8 @@ test("a call that only waited has no log entry, and one that got a result has on
     expect((await waiting).status).toBe(200);
   }
   // Without a wait it is an ordinary read.
-  await agent.send(`GET ${path as `/${string}`}`);
-  await agent.send(`GET ${path as `/${string}`}?wait=0`);
+  await agent.send(`GET ${path as `/${string}`}`, undefined, apart());
+  await agent.send(`GET ${path as `/${string}`}?wait=0`, undefined, apart());
   // The client disconnects.
   const raw = await connect(app.url);
   raw.write(head("GET", `${path}?wait=50`, { authorization: `Bearer ${credential}` }));
@@ -37,7 +37,7 @@ test("a call that only waited has no log entry, and one that got a result has on
   raw.end();
   await waits(0);
   // This call asked a question, so it is logged although nobody answered.
-  const asking = agent.send("POST /v1/questions?wait=2", { prompt: "p" });
+  const asking = agent.send("POST /v1/questions?wait=2", { prompt: "p" }, apart());
   let asked = false;
   void asking.finally(() => {
     asked = true;
@@ -50,14 +50,14 @@ test("a call that only waited has no log entry, and one that got a result has on
   expect((await asking).status).toBe(201);
   // The answer comes after three seconds, on both surfaces.
   const answered = [`${path}?wait=5`, trpc].map((target) =>
-    exchange(app.url, "GET", target, { credential }),
+    exchange(app.url, "GET", target, { credential, ...apart() }),
   );
   await waits(2);
   await clock.advance(3);
   await person.send(`POST ${path as `/${string}`}/answer`, { answer: "fine" });
   await Promise.all(answered);
   // The question was answered before.
-  await agent.send(`GET ${path as `/${string}`}?wait=5`);
+  await agent.send(`GET ${path as `/${string}`}?wait=5`, undefined, apart());
   const read = "GET /v1/questions/{question_id}";
   const entries = await entriesOf(clock, person, agent);
   expect(entries.map(({ action, code, duration_ms }) => [action, code, duration_ms])).toEqual([

@@ -38,7 +38,7 @@ test("a busy server writes the request log rarely, and keeps up with its entries
         caller: { kind: "key", account_id: "acc_1", key_id: `key_${count % 50}`, credential: "" },
         at: 2_000_000_000 + count++,
         surface: "rest",
-        action: "GET /v1/tasks",
+        action: `tool ${count}`,
         error: null,
         duration_ms: 1,
         client: null,

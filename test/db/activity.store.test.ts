@@ -14,8 +14,9 @@ import { createLog } from "../../src/log.ts";
 import { type KeyRequest, type PackedEntry, unpackEntry } from "../../src/model/request-log.ts";
 import { createRequestLogWriter } from "../../src/services/request-log.ts";
 import { startTestApp } from "../support/app.ts";
-import { ask, client, createAgent, createPair, createTask, type Send } from "../support/client.ts";
+import { ask, client, createAgent, createPair, createTask } from "../support/client.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
+import { apart, readAll } from "../support/entries.ts";
 import { holdWriteLock } from "../support/lock.ts";
 import { startProcess } from "../support/process.ts";
 import { createTestStore, STORE_KIND } from "../support/store.ts";
@@ -50,17 +51,6 @@ const untilWritten = <T>(clock: TestClock, check: () => Promise<T>) =>
     return check();
   });
 
-/** Every entry of a key that the account can read. */
-async function readAll(send: Send, key_id: string) {
-  const items: any[] = [];
-  for (let cursor = ""; ; ) {
-    const { body } = await send(`GET /v1/keys/${key_id}/activity?limit=100${cursor}`);
-    items.push(...body.items);
-    if (body.next_cursor === null) return items;
-    cursor = `&cursor=${body.next_cursor}`;
-  }
-}
-
 test("the newest 200 log entries of each key are kept [§15.1.5] [§10.5 activity_per_key]", async () => {
   const { url: database_url } = await createTestStore();
   const clock = createTestClock();
@@ -70,7 +60,7 @@ test("the newest 200 log entries of each key are kept [§15.1.5] [§10.5 activit
   const { store, rows } = await open(database_url);
   await other.send("GET /v1/questions");
   for (let i = 0; i < 250; i++) {
-    await agent.send(i === 49 ? "GET /v1/questions" : "GET /v1/tasks");
+    await agent.send(i === 49 ? "GET /v1/questions" : "GET /v1/tasks", undefined, apart());
     if (i % 10 === 9) await clock.advance(0.1);
   }
   const [first] = await untilWritten(clock, async () => {
@@ -81,7 +71,7 @@ test("the newest 200 log entries of each key are kept [§15.1.5] [§10.5 activit
   });
   // The 50 oldest are no longer among them, and the store soon deletes them.
   expect(first.at).toBeGreaterThan(agent.key.created_at + 0.45);
-  for (let i = 0; i < 20; i++) await agent.send("HEAD /v1/tasks");
+  for (let i = 0; i < 20; i++) await agent.send("HEAD /v1/tasks", undefined, apart());
   /** Waits until the newest entry has this action and few more than 200 are stored. */
   const settled = (action: string) =>
     untilWritten(clock, async () => {
@@ -96,7 +86,9 @@ test("the newest 200 log entries of each key are kept [§15.1.5] [§10.5 activit
   ]);
   // One write with far more entries than are kept.
   for (let i = 0; i < 9; i++) {
-    await Promise.all(Array.from({ length: 50 }, () => agent.send("GET /v1/questions")));
+    await Promise.all(
+      Array.from({ length: 50 }, () => agent.send("GET /v1/questions", undefined, apart())),
+    );
   }
   const burst = await settled("GET /v1/questions");
   expect(burst.map(({ action }) => action)).toEqual(Array(200).fill("GET /v1/questions"));
@@ -144,11 +136,11 @@ test("the job deletes a few log entries at a time, key by key [§15.1.5]", async
   const agents = [agent, await createAgent(app.url, person), await createAgent(app.url, person)];
   const { store, rows } = await open(database_url);
   for (let i = 1; i <= 5; i++) {
-    for (const { send } of agents) await send("GET /v1/tasks");
+    for (const { send } of agents) await send("GET /v1/tasks", undefined, apart());
     await untilWritten(clock, async () => (await rows()).length === 3 * i);
   }
   const before = clock.now();
-  await agent.send("GET /v1/tasks");
+  await agent.send("GET /v1/tasks", undefined, apart());
   await untilWritten(clock, async () => (await rows()).length === 16);
   const prune = createRequestLogPruner(store);
   for (let more = true, count = 16; more; ) {
@@ -219,15 +211,21 @@ test("two processes write one request log, and stopping them loses nothing [§15
   const { person, agent } = await createPair(one!.url);
   const sends = two.map(({ url }) => client(url, agent.secret));
   const count = async () => (await readAll(client(two[1]!.url, person.token), agent.key.id)).length;
-  for (let i = 0; i < 30; i++) await Promise.all(sends.map((send) => send("GET /v1/tasks")));
+  for (let i = 0; i < 30; i++) {
+    await Promise.all(sends.map((send) => send("GET /v1/tasks", undefined, apart())));
+  }
   await until(async () => (await count()) === 60);
   // The last entries are still in memory when the process is told to stop.
-  await Promise.all(Array.from({ length: 20 }, () => sends[0]!("GET /v1/tasks")));
+  await Promise.all(
+    Array.from({ length: 20 }, () => sends[0]!("GET /v1/tasks", undefined, apart())),
+  );
   one!.kill("SIGTERM");
   expect(await one!.exited).toBe(0);
   expect(await count()).toBe(80);
   // Both processes wrote and trimmed, and readers see the newest 200.
-  await Promise.all(Array.from({ length: 150 }, () => sends[1]!("GET /v1/questions")));
+  await Promise.all(
+    Array.from({ length: 150 }, () => sends[1]!("GET /v1/questions", undefined, apart())),
+  );
   await until(async () => (await count()) === 200);
 });
 
@@ -236,7 +234,7 @@ test("a killed process loses at most the log entries that it had yet to write [�
   const { store, rows } = await open(DATABASE_URL);
   const first = await startProcess({ DATABASE_URL });
   const { person, agent } = await createPair(first.url);
-  for (let i = 0; i < 25; i++) await agent.send("GET /v1/tasks");
+  for (let i = 0; i < 25; i++) await agent.send("GET /v1/tasks", undefined, apart());
   await until(async () => (await rows()).length === 25);
   await agent.send("GET /v1/questions");
   first.kill("SIGKILL");
@@ -256,18 +254,18 @@ test("log entries that an unavailable store did not accept are written once it i
   const { url: database_url, sqld } = await createTestStore();
   const app = await startTestApp({ database_url });
   const { person, agent } = await createPair(app.url);
-  for (let i = 0; i < 3; i++) await agent.send("GET /v1/tasks");
+  for (let i = 0; i < 3; i++) await agent.send("GET /v1/tasks", undefined, apart());
   await until(async () => (await readAll(person.send, agent.key.id)).length === 3);
   const failed = () => app.lines.filter((line) => line.includes("request log not written")).length;
   if (STORE_KIND === "server") {
-    for (let i = 0; i < 5; i++) await agent.send("GET /v1/questions");
+    for (let i = 0; i < 5; i++) await agent.send("GET /v1/questions", undefined, apart());
     await sqld!.kill();
     await until(() => failed() > 0);
     await sqld!.restart();
   } else {
     // Reads continue meanwhile, and are logged.
     const lock = await holdWriteLock(database_url);
-    for (let i = 0; i < 5; i++) await agent.send("GET /v1/questions");
+    for (let i = 0; i < 5; i++) await agent.send("GET /v1/questions", undefined, apart());
     await until(() => failed() > 0);
     await lock.release();
   }
@@ -362,6 +360,8 @@ test("while the store stays away, entries cannot fill the memory, and none is wr
     duration_ms: 600,
     client: { name: "tester", version: "1" },
     host: null,
+    count: 1,
+    last_at: 2_000_000_600,
   });
   // Entries of unknown keys were not stored.
   expect((await rows()).length).toBe(100);

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
 import { createSweeper, EVENTS_KEPT } from "../../db/deletions.ts";
 import { addRecord } from "../../db/notify/records.ts";
-import { insertLogBlocks } from "../../db/request-log.ts";
+import { writeLogBlocks } from "../../db/request-log.ts";
 import { openStore } from "../../db/store/open.ts";
 import { sql } from "../../db/store/sql.ts";
 import { statement } from "../../db/store/statement.ts";
@@ -13,6 +13,7 @@ import { systemClock } from "../../src/clock.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPair, createTask, DEVICE } from "../support/client.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
+import { apart } from "../support/entries.ts";
 import { connectClient } from "../support/oauth.ts";
 import { seeded } from "../support/random.ts";
 import { createTestStore } from "../support/store.ts";
@@ -162,7 +163,7 @@ test("an interrupted deletion continues from any step, and touches nothing else 
   };
   await logged(4);
   for (let i = 5; i < 15; i++) {
-    await gone.agent.send("GET /v1/tasks");
+    await gone.agent.send("GET /v1/tasks", undefined, apart());
     await logged(i);
   }
   await filled.store.close();
@@ -361,7 +362,7 @@ test("rows that late requests add to a deleted account are deleted too", async (
   const times = { created_at: 0, tried_at: 0, done_at: 0 };
   await store.write([
     addRecord({ ...record, ...rest, ...times }),
-    insertLogBlocks([{ id: "act_x", key_id: agent.key.id, entries: [[0]] as never }]),
+    writeLogBlocks([{ id: "act_x", key_id: agent.key.id, entries: [[0]] as never }]),
   ]);
   expect((await rowsOf(store, id, [agent.key.id])).found).toEqual({});
   await store.close();

@@ -62,9 +62,10 @@ test("each MCP request has one request log entry, with the action of the interfa
   await rpc("server/discover");
   expect(await actions()).toEqual([
     ["ping", null],
+    // Both are counted in one entry.
+    ["unknown method", "unknown_path"],
     ["unknown method", "unknown_path"],
     ["server/discover", null],
-    ["unknown method", "unknown_path"],
   ]);
 });
 
@@ -191,7 +192,7 @@ test("a log entry holds the key, client, host and time, and no content [§2.8] [
     host: "build-9",
     duration_ms: 0,
   });
-  expect(two).toEqual({ ...one!, id: two!.id });
+  expect(two).toEqual(one!);
   await old("ping");
   await newEra(app.url, agent.secret, null)("tools/list");
   expect((await entries()).map(({ client }) => client)).toEqual([null, null]);

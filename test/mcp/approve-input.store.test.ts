@@ -5,6 +5,7 @@ import { startTestApp } from "../support/app.ts";
 import { answer, callHook, commandOf, list, pending } from "../support/approve.ts";
 import { createPair } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
+import { expand } from "../support/entries.ts";
 import { post } from "../support/mcp.ts";
 import { until } from "../support/until.ts";
 
@@ -77,7 +78,9 @@ test("a request that cannot be asked is left to the client's own prompt, and the
   await clock.advance(0.2);
   const entries = await until(async () => {
     const { body } = await person.send(`GET /v1/keys/${agent.key.id}/activity`);
-    const found = body.items.filter(({ action }: any) => action === "approve_action");
+    const found = body.items
+      .filter(({ action }: any) => action === "approve_action")
+      .flatMap((entry: any) => expand(entry));
     return found.length === 8 && found;
   });
   const codes = entries.map(({ code }: any) => code);

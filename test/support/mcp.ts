@@ -5,6 +5,7 @@ import type { App } from "../../src/app.ts";
 import type { ActivityEntry } from "../../src/model/request-log.ts";
 import type { Agent, Person } from "./client.ts";
 import type { TestClock } from "./clock.ts";
+import { apart, expand } from "./entries.ts";
 import { until } from "./until.ts";
 
 export interface McpAnswer {
@@ -150,19 +151,23 @@ export async function advanceUntilEnded(
  * its own request after them, so an entry missing by then never comes.
  */
 export function requestLogReader(clock: TestClock, { person, agent }: Pair) {
-  let seen = 0;
-  return async (): Promise<ActivityEntry[]> => {
+  /** How many requests each entry had counted. */
+  const seen = new Map<string, number>();
+  return async (): Promise<Omit<ActivityEntry, "count" | "last_at">[]> => {
     await clock.advance(0.001);
     const at = clock.now();
-    await agent.send("GET /v1/tasks/last-one");
+    await agent.send("GET /v1/tasks/last-one", undefined, apart());
     await clock.advance(0.1);
     const all = await until(async () => {
       const { body } = await person.send(`GET /v1/keys/${agent.key.id}/activity?limit=100`);
       return body.items[0]?.at === at && (body.items.reverse() as ActivityEntry[]);
     });
-    const fresh = all.slice(seen, -1);
-    seen = all.length;
-    return fresh;
+    seen.set(all.at(-1)!.id, 1);
+    return all.flatMap((entry) => {
+      const counted = seen.get(entry.id);
+      seen.set(entry.id, entry.count);
+      return expand(entry, counted);
+    });
   };
 }
 

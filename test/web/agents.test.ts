@@ -3,6 +3,7 @@
 import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPair, createTask } from "../support/client.ts";
+import { apart } from "../support/entries.ts";
 import { until } from "../support/until.ts";
 import { browserTests, go, openPage, PHONE, untilLive } from "./browser.ts";
 import { resumeTime, stopTime } from "./page-time.ts";
@@ -62,7 +63,7 @@ webTest("agents show counts, client and host, and can be renamed and deleted", a
 
 webTest("the request log loads page by page", async () => {
   const { person, agent } = await createPair(app.url);
-  for (let i = 0; i < 70; i++) await agent.send("GET /v1/tasks");
+  for (let i = 0; i < 70; i++) await agent.send("GET /v1/tasks", undefined, apart());
   await agent.send("GET /v1/tasks/x", undefined, { headers: { "x-agent-host": "ci-7" } });
   const page = await openPage(app.url, { as: person, at: `#/agents/${agent.key.id}/activity` });
   const lines = page.getByRole("region", { name: "Request log" }).locator("li");
@@ -75,6 +76,13 @@ webTest("the request log loads page by page", async () => {
   expect(await lines.count()).toBe(50);
   await page.getByRole("button", { name: "Show more" }).click();
   await page.getByRole("button", { name: "Show more" }).waitFor({ state: "detached" });
+  expect(await lines.count()).toBe(71);
+  // Requests like the last one are counted there.
+  for (let i = 0; i < 11; i++) {
+    await agent.send("GET /v1/tasks/x", undefined, { headers: { "x-agent-host": "ci-7" } });
+  }
+  const counted = failed.filter({ hasText: "12 times, last" });
+  while ((await counted.count()) === 0) await page.getByRole("button", { name: "Refresh" }).click();
   expect(await lines.count()).toBe(71);
 });
 

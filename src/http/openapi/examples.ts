@@ -184,30 +184,30 @@ const agent: Agent = {
   self: true,
   last_used_at: key.last_used_at,
 };
+const call = { surface: "rest", client: null, host: "build-7", count: 1 } as const;
 const entries: ActivityEntry[] = [
   {
     id: "act_01a1fdad82e47d1a90b5d2f0c1c6e377",
     at: 1795257405.331,
-    surface: "rest",
+    ...call,
     action: "POST /v1/questions",
     status: "ok",
     code: null,
     message: null,
     duration_ms: 5869,
-    client: null,
-    host: "build-7",
+    last_at: 1795257405.331,
   },
   {
     id: "act_01a1fdad82d0741c8e6f03b1a5d9c214",
     at: 1795257390.047,
-    surface: "rest",
+    ...call,
     action: "PATCH /v1/tasks/{task_id}",
     status: "error",
     code: "invalid_fields",
     message: "Invalid fields: progress.",
     duration_ms: 1,
-    client: null,
-    host: "build-7",
+    count: 12,
+    last_at: 1795257401.902,
   },
 ];
 

@@ -34,7 +34,7 @@ export function RequestLog({ id }: { id: string }) {
       <h2 className="mb-1 font-semibold text-base">Request log</h2>
       <div className="mb-3 flex items-center gap-3">
         <p className="min-w-0 flex-1 text-faint text-sm">
-          Up to 200 requests of the past 7 days, without their content.
+          Up to 200 different requests of the past 7 days, without their content.
         </p>
         <Button variant="quiet" onClick={() => void refresh()}>
           <RotateCw aria-hidden className="size-4" />
@@ -65,7 +65,7 @@ export function RequestLog({ id }: { id: string }) {
 }
 
 function Line({ entry }: { entry: Entry }) {
-  const { client, host } = entry;
+  const { client, host, count } = entry;
   return (
     <>
       <p className="flex items-start gap-3">
@@ -92,6 +92,12 @@ function Line({ entry }: { entry: Entry }) {
           <>
             {" · "}
             <bdi className="said">{host}</bdi>
+          </>
+        )}
+        {count > 1 && (
+          <>
+            {` · ${count.toLocaleString("en")} times, last `}
+            <Ago at={entry.last_at} />
           </>
         )}
       </p>
