@@ -8,8 +8,6 @@ import { p, sql } from "./store/sql.ts";
 import { isKnown, qb, select, statement, updateSet } from "./store/statement.ts";
 import { taskColumns } from "./tasks.ts";
 
-/** Tasks that have been due for longest, from which a step takes some of each account. */
-const WINDOW = 1_000;
 /** Ended questions of each status, the last asked, among which the last end is sought: a key has at most 20 pending. */
 const ENDED = 100;
 /** Silent tasks of a used key that are marked at once. The trigger `keys_silence` has the same number. */
@@ -23,7 +21,8 @@ const lastEnd = (status: string, column: string) =>
   );
 
 /**
- * Tasks whose agent is to be looked at, accounts in turn, at most `limit`. `facts`: when the key was last used (epoch
+ * Tasks whose agent is to be looked at, accounts in turn, at most `limit`: of the `window` that have been due for longest,
+ * without those of the accounts `passed` (JSON list). `facts`: when the key was last used (epoch
  * seconds), and in milliseconds when one of its credentials was, which may be a minute later, until when its pending
  * questions last, and when its last other question ended.
  */
@@ -55,7 +54,8 @@ export const dueTasks = select(
   sql`where tasks.id in (select id from (
       select id, silent_due_at, row_number() over (partition by account_id order by silent_due_at) as place from (
         select id, account_id, silent_due_at from tasks where silent_due_at is not null and silent_due_at <= ${now}
-          and ${ofLiveKey("tasks")} and ${isKnown(tasks)} order by silent_due_at limit ${sql.raw(WINDOW)}))
+          and ${ofLiveKey("tasks")} and ${isKnown(tasks)} order by silent_due_at limit ${p("window")})
+      where account_id not in (select value from json_each(${p("passed")})))
     order by place, silent_due_at limit ${p("limit")})`,
 );
 

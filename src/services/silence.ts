@@ -10,6 +10,7 @@ import {
   moveDueTimes,
 } from "../../db/silence.ts";
 import { IN_BACKGROUND, type Statement } from "../../db/store/store.ts";
+import { LIMITS } from "../limits.ts";
 import { activeBefore, isExpected, silentAt } from "../model/silence.ts";
 import type { Task } from "../model/task.ts";
 import { eventOf } from "./shared/commit.ts";
@@ -31,6 +32,10 @@ const WATCH = {
   step: 25,
   /** Changes that are written at once: each may plan deliveries to 20 channels, and writes of others wait for them. */
   at_once: 4,
+  /** Tasks that have been due for longest, from which a step takes some of each account. */
+  window: 1_000,
+  /** Steps up to one that passes by the accounts of those before. Its window is as many tasks as a key may have. */
+  passing: { every: 5, window: LIMITS.tasks_per_key },
   /** Tasks whose due time one look checks. */
   checked: 200,
 } as const;
@@ -44,6 +49,8 @@ export function createSilenceWatch(deps: ServiceDeps) {
   /** The last look that succeeded; `since`: how long this process has watched without a gap. */
   let last: { readonly now: number; readonly elapsed: number; readonly since: number } | null =
     null;
+  /** Accounts whose tasks the last steps had. */
+  const served = new Set<string>();
   /** The due time up to which {@link checkLater} has checked. */
   let checked = 0;
 
@@ -99,14 +106,17 @@ export function createSilenceWatch(deps: ServiceDeps) {
     }
   };
 
-  /** Decides about one step of tasks; true if more may be due. */
-  const step = async (now: number, since: number): Promise<boolean> => {
-    const rows = await store.read(dueTasks({ now, limit: WATCH.step }));
+  /** Decides about one step of tasks, without those of the accounts `passed`; true if more may be due. */
+  const step = async (now: number, since: number, passed: readonly string[] = []) => {
+    const { window } = passed.length > 0 ? WATCH.passing : WATCH;
+    const at = { now, limit: WATCH.step, window, passed: JSON.stringify(passed) };
+    const rows = await store.read(dueTasks(at));
     const moved: [id: string, due: number | null, before: number][] = [];
     const corrections: Statement[] = [];
     const changes: (() => Promise<boolean>)[] = [];
     const back = new Set<string>();
     for (const row of rows) {
+      served.add(row.account_id);
       const { task, facts } = row;
       const silent_due_at = row.silent_due_at!;
       const move = (due: number | null) =>
@@ -178,8 +188,14 @@ export function createSilenceWatch(deps: ServiceDeps) {
       let since = watch(now);
       try {
         await checkLater(now);
-        // A look at many tasks may take longer than a gap, so each step counts as one.
-        while (await step(now, since)) since = watch(clock.now());
+        for (let steps = 1; await step(now, since); steps++) {
+          if (steps % WATCH.passing.every === 0) {
+            await step(now, since, [...served]);
+            served.clear();
+          }
+          // A look at many tasks may take longer than a gap, so each step counts as one.
+          since = watch(clock.now());
+        }
       } catch (error) {
         last = null;
         throw error;
