@@ -157,6 +157,27 @@ test("429 TooManyProviderTokenUpdates keeps the provider token and pauses the la
   expect(world.app.sender.health()[0]!.state).toBe("open");
 });
 
+test("a lane pauses for 5 minutes at most, however often in a row [§14.7]", async () => {
+  const world = await createPushWorld();
+  const { apple } = world;
+  const { agent } = await world.people("a");
+  await world.settle();
+  apple.forget();
+  apple.behave(() => ({ status: 429, reason: "TooManyProviderTokenUpdates" }));
+  await ask(agent.send, { prompt: "one", expires_in: 86_400 });
+  await world.settle();
+  const waits: number[] = [];
+  for (let seconds = 0; waits.length < 6; ) {
+    const before = apple.received.length;
+    await world.advance(5, 5);
+    seconds += 5;
+    if (apple.received.length === before) continue;
+    waits.push(seconds);
+    seconds = 0;
+  }
+  expect(waits.map((wait) => Math.round(wait / 30) * 30)).toEqual([30, 60, 120, 240, 300, 300]);
+});
+
 test("two lanes whose service hangs share the requests of the process, then send everything", async () => {
   const production = await startApple();
   const world = await createPushWorld({ env: production.env("PRODUCTION") });

@@ -181,32 +181,44 @@ test("after a flood of its reply topic a channel goes on from then, although the
   expect(ntfy.subscribed).toHaveLength(2);
 });
 
-test("a flood wait is a minute at first, and doubles to an hour [§19.8.4]", async () => {
-  const { app, ntfy, begin, advance } = await createWorld();
-  ntfy.treatSubscriptions(429);
-  const { read, channel } = await begin();
-  await until(() => ntfy.subscribed.length === 1);
-  const waits: number[] = [];
-  for (let round = 0, seconds = 0; round < 3; ) {
-    const before = ntfy.subscribed.length;
-    await advance(1);
-    seconds++;
-    if (ntfy.subscribed.length === before) continue;
-    waits.push(seconds);
-    seconds = 0;
-    round++;
-  }
-  expect(waits.map((wait) => Math.round(wait / 10) * 10)).toEqual([60, 120, 240]);
-  await advance(2);
-  expect(await read()).toMatchObject({ state: "failing", last_error: { code: "status_429" } });
-  const logged = app.lines.filter((line) => line.includes("answers do not arrive"));
-  expect(logged.map((line) => JSON.parse(line))).toMatchObject([
-    { level: "info", channel: "ntfy", target_id: channel.id, reason: "status_429", count: 1 },
-  ]);
-  ntfy.treatSubscriptions("ok");
-  await advance(490);
-  expect(await read()).toMatchObject({ state: "ok", last_error: null });
-});
+test.each([429, 401])(
+  "after %d the reader waits for a minute at first, and for 5 minutes at most [§19.8.4]",
+  async (status) => {
+    const { app, ntfy, begin, advance } = await createWorld();
+    ntfy.treatSubscriptions(status);
+    const { read, channel } = await begin();
+    await until(() => ntfy.subscribed.length === 1);
+    const waits: number[] = [];
+    for (let round = 0, seconds = 0; round < 5; ) {
+      const before = ntfy.subscribed.length;
+      await advance(1);
+      seconds++;
+      if (ntfy.subscribed.length === before) continue;
+      waits.push(seconds);
+      seconds = 0;
+      round++;
+    }
+    expect(waits.map((wait) => Math.round(wait / 10) * 10)).toEqual([60, 120, 240, 300, 300]);
+    await advance(2);
+    expect(await read()).toMatchObject({
+      state: "failing",
+      last_error: { code: `status_${status}` },
+    });
+    const logged = app.lines.filter((line) => line.includes("answers do not arrive"));
+    expect(logged.map((line) => JSON.parse(line))).toMatchObject([
+      {
+        level: "info",
+        channel: "ntfy",
+        target_id: channel.id,
+        reason: `status_${status}`,
+        count: 1,
+      },
+    ]);
+    ntfy.treatSubscriptions("ok");
+    await advance(310);
+    expect(await read()).toMatchObject({ state: "ok", last_error: null });
+  },
+);
 
 test("a web page in the place of the server, and ends in a row, show on the channel [§19.8.4]", async () => {
   const { ntfy, begin, advance } = await createWorld();
