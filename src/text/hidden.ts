@@ -44,6 +44,17 @@ const NEEDED = [
   raw`(?!\p{Default_Ignorable_Code_Point})(?=\p{Cf})[\u0600-\u08ff]`,
 ];
 
+/** Hidden characters of scripts, which one text has a few of: at most {@link FEW}, and one more for each ten characters. */
+const OF_SCRIPTS = /[\u061c\u200c-\u200f]|[\u180b-\u180f]/gu;
+const FEW = 8;
+const EMOJI = new RegExp(`${SYMBOL}(?:\\u200d${SYMBOL}){0,3}`, "gu");
+
+/** True if so many stand between letters that their choice can spell words, also where each of them is needed. */
+function canSpell(text: string): boolean {
+  const count = text.replace(EMOJI, "").match(OF_SCRIPTS)?.length ?? 0;
+  return count > FEW + (text.length - count) / 10;
+}
+
 const HIDDEN_ONE = new RegExp(HIDDEN, "u");
 const NEEDED_ONES = new RegExp(NEEDED.join("|"), "gu");
 
@@ -51,4 +62,5 @@ const NEEDED_ONES = new RegExp(NEEDED.join("|"), "gu");
  * True if a text has hidden characters other than those that emoji, scripts and typography need where they stand, so that a
  * person who approves it may approve words that they cannot see (§14.3.9).
  */
-export const hidesText = (text: string): boolean => HIDDEN_ONE.test(text.replace(NEEDED_ONES, ""));
+export const hidesText = (text: string): boolean =>
+  HIDDEN_ONE.test(text.replace(NEEDED_ONES, "")) || canSpell(text);

@@ -192,6 +192,8 @@ test("a draft with characters that hide a text or reorder it can only be approve
       "\ue000",
     ],
     "a\u2003\u2009b",
+    // Each of them beside a letter that may have one, but so many that they spell words.
+    ...["ש\u200fל\u200eו\u061c".repeat(8), "ب\u200cب\u200d".repeat(12), "ᠠ\u180b".repeat(20)],
   ]) {
     const { offers, telegram } = renderAll({ draft: `Hello ${hidden}` });
     expect([hidden, offers]).toEqual([hidden, NO_OFFERS]);
@@ -210,6 +212,11 @@ test("a draft with characters that hide a text or reorder it can only be approve
       "a\u00a0\u00a0b",
       "\u3000\u3000日本",
       "a\tb",
+    ],
+    ...[
+      "می‌خواهم بنویسم ".repeat(8),
+      `${"שלום (Relay)\u200f ".repeat(8)}שלום`,
+      "👨‍👩‍👧‍👦 ".repeat(10),
     ],
   ]) {
     expect([seen, renderAll({ draft: seen }).offers]).toEqual([seen, offersOf(seen)]);
