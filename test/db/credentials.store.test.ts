@@ -73,7 +73,8 @@ test("tokens and secrets in a store of version 0.1.0 remain valid [§17.4]", asy
     old.key("new", "two", 5_000),
     old.key("gone", "two", 6_000, "null", "7000"),
   );
-  const app = await startTestApp({ database_url: url });
+  const env = { UPGRADE_WITHOUT_BACKUP: "0.3.0" };
+  const app = await startTestApp({ database_url: url, env });
   const bearers = [token("one"), token("two"), secret("used"), secret("new"), secret("gone")];
   const statuses = await Promise.all(bearers.map((bearer) => statusOf(app.url, bearer)));
   expect(statuses).toEqual([200, 200, 200, 200, 401]);

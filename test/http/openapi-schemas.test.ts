@@ -77,7 +77,7 @@ test("every number in the OpenAPI document has a format that holds its values", 
     expect([minimum, maximum].filter((bound) => Math.abs(bound) >= 2 ** 31)).toEqual([]);
   }
   // Integers that nothing limits to 32 bits.
-  const wide = ["unread", "unreceived", "duration_ms", "missed"];
+  const wide = ["unread", "unreceived", "duration_ms", "missed", "count", "bytes", "max_bytes"];
   expect(Object.fromEntries(format_of)).toEqual(
     Object.fromEntries([...format_of.keys()].map((n) => [n, wide.includes(n) ? "int64" : "int32"])),
   );

@@ -90,7 +90,9 @@ test("a new question is tried on a topic that has been refused for an hour [§19
 });
 
 test("a question that would end before Retry-After does is tried once [§19.5.4]", async () => {
-  const { agent } = await begin();
+  const { agent, topic } = await begin();
+  // Channels of earlier tests may still get what waited for them.
+  const taken = () => ntfy.take().flatMap((one) => (one.topic === topic ? [one.message] : []));
   ntfy.behave({ status: 429, retry_after: "3000" });
   await ask(agent.send, { prompt: "Old?", expires_in: 86_400 });
   await settled();
@@ -98,10 +100,10 @@ test("a question that would end before Retry-After does is tried once [§19.5.4]
   ntfy.take();
   await ask(agent.send, { prompt: "Long?", expires_in: 86_400 });
   await advance(60, 5);
-  expect(ntfy.take()).toEqual([]);
+  expect(taken()).toEqual([]);
   await ask(agent.send, { prompt: "Short?", expires_in: 60 });
   await settled();
-  expect(ntfy.take().map(({ message }) => message)).toEqual(["Short?"]);
+  expect(taken()).toEqual(["Short?"]);
 });
 
 test("a topic that is gone is used again once a test has succeeded [§19.5.4] [§19.2.5]", async () => {
