@@ -91,8 +91,8 @@ export function keepOwn(connection: Connection, what: string): string[] {
 }
 
 /**
- * Of a store that is copied row by row: the tables that Relay made, with its indexes and triggers, and the names of what
- * else there is. `applied`: the migrations of the store. Throws {@link BackupError} as {@link keepOwn} does.
+ * Tells what Relay made from what else there is, for a store that is copied row by row: its tables with their indexes and
+ * triggers, and the names of the rest. `applied`: the migrations of the store. Throws {@link BackupError} as {@link keepOwn} does.
  */
 export function ownOf(
   { tables, others }: Schema,

@@ -18,7 +18,7 @@ const PROCESS = {
   least: 300,
   slowest: 200_000,
   most: 3_600,
-  /** In which a process that is ended may remove its unfinished file: a late one, and one that a stop ends. */
+  /** Seconds that a process gets to remove its unfinished file: after its deadline, and at a stop of the service. */
   late: 5,
   stop: 0.8,
 } as const;

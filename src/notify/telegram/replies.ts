@@ -26,9 +26,9 @@ const FIRST_POLL = 5;
 const POLL_LOST = 60;
 /** Minimum seconds between the starts of two polls. */
 const POLL_EVERY = 0.1;
-/** The same while a reply waits for its next part. */
+/** Minimum seconds between the starts of two polls while a reply waits for its next part. */
 const PART_EVERY = 0.5;
-/** The same after a poll that returned at once without an update. */
+/** Minimum seconds between the starts of two polls, after one that returned at once without an update. */
 const IDLE_EVERY = 1;
 /** Updates of one poll, and bytes of its answer. An update has at most some 60 KB; of more bytes, fewer are taken. */
 const UPDATES = 100;
